@@ -1,0 +1,43 @@
+# Every target sets up what it needs; a second run finds its stamps and needs no network.
+# The logic is in python_udfs/dbt_spark_cdc/setup_env.py, not here.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-dev demo test lint bench docs clean
+
+BIN := .venv/bin
+# A pyenv shim may be on the path without a Python behind it, so each candidate is started.
+PYTHON ?= $(shell for p in $(BIN)/python python3.11 python3; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && { echo $$p; break; }; done)
+SETUP = $(or $(PYTHON),$(error Python 3.10 to 3.13 is needed: install python3.11, or type make PYTHON=/path/to/it)) \
+	-I python_udfs/dbt_spark_cdc/setup_env.py
+
+export DBT_PROFILES_DIR := profiles
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: ## Make .venv, install the pinned packages, check Java, fetch the jars
+	@$(SETUP) demo
+
+setup-dev:
+	@$(SETUP) test
+
+demo: setup ## Build the worked example, print its tables, write the docs page
+	@$(BIN)/python -m dbt_spark_cdc.demo
+
+test: lint ## Lint, then run all tests
+	@$(BIN)/pytest
+
+lint: setup-dev ## Check Python, SQL and the dbt project
+	@$(BIN)/ruff check .
+	@$(BIN)/dbt --quiet --warn-error parse --no-partial-parse --show-all-deprecations
+	@$(BIN)/sqlfluff lint --disable-progress-bar $(wildcard models tests/dbt)
+
+bench: setup-dev ## Measure speed (ARGS="--help" lists the choices)
+	@$(BIN)/python tests/bench/run.py $(ARGS)
+
+docs: setup ## Write the docs page: target/static_index.html
+	@$(BIN)/dbt docs generate --static
+
+clean: ## Remove what runs left; .venv and .jars stay
+	@rm -rf target logs .lake spark-warehouse metastore_db derby.log .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,47 @@
+{#- Errors for people: package.macro: argument, what is allowed, what was got, what to do next. -#}
+
+{%- macro _raise(macro, argument, allowed, got, next_step) -%}
+    {%- do exceptions.raise_compiler_error(
+        'spark_cdc.' ~ macro ~ ': argument `' ~ argument ~ '` must be ' ~ allowed ~ '; got ' ~ got ~ '. ' ~ next_step
+    ) -%}
+{%- endmacro -%}
+
+{%- macro _only_spark(macro) -%}
+    {%- do exceptions.raise_compiler_error(
+        'spark_cdc.' ~ macro ~ ': only Spark adapters are supported; got `' ~ target.type ~ '`. '
+        ~ 'Run this model with a profile of type spark.'
+    ) -%}
+{%- endmacro -%}
+
+{%- macro _show(value) -%}
+    {{- return('nothing' if value is none else '`' ~ value ~ '`') -}}
+{%- endmacro -%}
+
+{%- macro _require_one_of(macro, argument, value, allowed) -%}
+    {%- if value not in allowed -%}
+        {%- do spark_cdc._raise(
+            macro, argument, 'one of ' ~ allowed | join(', '), spark_cdc._show(value),
+            'Correct the spelling, or leave the argument out where it has a default.'
+        ) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+{%- macro _require_names(macro, argument, value, next_step) -%}
+    {%- if value is string or value is mapping or value is not iterable or value | length == 0
+        or value | select('string') | list | length != value | length -%}
+        {%- do spark_cdc._raise(
+            macro, argument, 'a list of column names, such as [\'id\']', spark_cdc._show(value), next_step
+        ) -%}
+    {%- endif -%}
+    {%- if value | unique | list | length != value | length -%}
+        {%- do spark_cdc._raise(
+            macro, argument, 'a list that names each column once', spark_cdc._show(value), next_step
+        ) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+{%- macro _require_text(macro, argument, value, next_step) -%}
+    {%- if value is not string or value | trim == '' -%}
+        {%- do spark_cdc._raise(macro, argument, 'a text', spark_cdc._show(value), next_step) -%}
+    {%- endif -%}
+{%- endmacro -%}

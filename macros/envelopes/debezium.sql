@@ -1,0 +1,332 @@
+{#-
+    Debezium: before and after images of one row, with or without the converter's schema, or flattened to the row alone.
+    Facts: debezium.io/documentation, the connectors' "data change events"; docs/formats/debezium.md.
+
+    Order: the position in the source's log as numbers, by connector; the offset breaks the tie of the delete and the
+    insert that a key change consists of. A snapshot row carries the position at which the snapshot was taken and comes
+    before a change at that same position.
+
+    Dialects: `envelope` (default; bare or inside {schema, payload}, also mixed in one topic) and `flat`
+    (ExtractNewRecordState: the row and `__` fields; truncates are lost by the producer).
+-#}
+{%- macro default__debezium_schema(dialect) -%}
+    {%- if dialect == 'flat' -%}
+        {{- return('map<string,string>') -}}
+    {%- endif -%}
+    {%- set source = 'struct<connector: string, snapshot: string, db: string, `schema`: string, `table`: string, '
+        ~ 'collection: string, ts_ms: bigint, ts_us: bigint, sequence: string, file: string, pos: bigint, `row`: bigint, '
+        ~ 'lsn: string, commit_lsn: string, change_lsn: string, event_serial_no: bigint, scn: string, commit_scn: string, '
+        ~ 'txId: string, gtid: string>' -%}
+    {%- set event = 'op: string, before: map<string,string>, after: map<string,string>, source: ' ~ source
+        ~ ', transaction: struct<id: string>, ddl: string, historyRecord: string, databaseName: string, '
+        ~ 'schemaName: string, tableChanges: string, status: string, id: string, ts_ms: bigint' -%}
+    {%- set field = 'field: string, type: string, name: string, parameters: struct<scale: string>' -%}
+    {{- return(
+        'struct<' ~ event ~ ', payload: struct<' ~ event ~ '>, '
+        ~ '`schema`: struct<fields: array<struct<field: string, fields: array<struct<' ~ field ~ '>>>>>>'
+    ) -}}
+{%- endmacro -%}
+
+{%- macro default__debezium_header(dialect) -%}
+    {%- if dialect == 'flat' -%}
+        {{- return(spark_cdc._debezium_flat_header()) -}}
+    {%- endif -%}
+    {%- set event = spark_cdc._debezium_field -%}
+    {%- set source = event('source') -%}
+    {%- set ddl_text = 'coalesce(' ~ event('ddl') ~ ", get_json_object(" ~ event('historyRecord') ~ ", '$.ddl'))" -%}
+    {%- set is_ddl = event('tableChanges') ~ ' is not null or ' ~ event('ddl') ~ ' is not null or '
+        ~ event('historyRecord') ~ ' is not null' -%}
+    {%- set is_heartbeat = event('ts_ms') ~ ' is not null and ' ~ source ~ ' is null' -%}
+    {%- set kind -%}
+        case
+            when {{ event('op') }} in ('c', 'u', 'd', 'r') then 'rows'
+            when {{ event('op') }} = 't' then 'truncate'
+            when {{ event('op') }} = 'm' then 'other'
+            when {{ event('status') }} = 'BEGIN' then 'begin'
+            when {{ event('status') }} = 'END' then 'commit'
+            when {{ is_ddl }} then 'ddl'
+            else 'heartbeat'
+        end
+    {%- endset -%}
+    {%- set error_condition -%}
+        ({{ event('op') }} is null and not (
+            coalesce({{ event('status') }} in ('BEGIN', 'END'), false) or {{ is_ddl }} or ({{ is_heartbeat }})
+        ))
+        or {{ event('op') }} not in ('c', 'u', 'd', 'r', 't', 'm')
+        or ({{ event('op') }} in ('c', 'u', 'r') and {{ event('after') }} is null)
+        or (message.payload is not null and {{ spark_cdc._has_duplicate_key("get_json_object(value, '$.payload')") }})
+    {%- endset -%}
+    {%- set error -%}
+        case
+            when message.payload is not null
+                and {{ spark_cdc._has_duplicate_key("get_json_object(value, '$.payload')") }} then 'duplicate_key'
+            when {{ event('op') }} is null then 'other_format'
+            when {{ event('op') }} in ('c', 'u', 'r') then 'no_after_image'
+            else 'unknown_op'
+        end
+    {%- endset -%}
+    {%- set fields -%}
+        filter(message.`schema`.fields, part -> part.field = 'after')[0].fields
+    {%- endset -%}
+    {{- return({
+        'kind': kind,
+        'database_name': 'coalesce(' ~ source ~ '.db, ' ~ event('databaseName') ~ ')',
+        'schema_name': 'coalesce(' ~ source ~ '.`schema`, ' ~ event('schemaName') ~ ')',
+        'table_name': 'coalesce(' ~ source ~ '.`table`, ' ~ source ~ '.collection)',
+        'op': event('op'),
+        'sequence': spark_cdc._debezium_sequence(source, event('op')),
+        'committed_at': 'timestamp_micros(coalesce(nullif(' ~ source ~ '.ts_us, 0), nullif(' ~ source
+            ~ '.ts_ms, 0) * 1000))',
+        'transaction_id': 'coalesce(' ~ event('transaction') ~ '.id, ' ~ source ~ '.gtid, ' ~ source ~ '.txId, case when '
+            ~ event('status') ~ ' is not null then ' ~ event('id') ~ ' end)',
+        'key_columns': 'map_keys(' ~ spark_cdc._debezium_key('key') ~ ')',
+        'column_types': spark_cdc._debezium_types(fields),
+        'ddl': ddl_text,
+        'error': error,
+        'error_condition': error_condition,
+    }) -}}
+{%- endmacro -%}
+
+{%- macro _debezium_field(name) -%}
+    {{- return('coalesce(message.payload.' ~ name ~ ', message.' ~ name ~ ')') -}}
+{%- endmacro -%}
+
+{#- Log positions as numbers, by connector. 0 or 1 says snapshot or change, at the same position. -#}
+{%- macro _debezium_sequence(source, op) -%}
+    {%- set is_change = "case when " ~ op ~ " = 'r' then 0 else 1 end" -%}
+    {%- set mysql = [
+        "regexp_extract(" ~ source ~ ".file, '([0-9]+)$', 1)", source ~ '.pos', is_change, source ~ '.`row`',
+    ] -%}
+    {%- set lsns = "from_json(" ~ source ~ ".sequence, 'array<string>')" -%}
+    {%- set postgresql = [
+        'coalesce(' ~ lsns ~ '[0], ' ~ source ~ '.lsn)', is_change, 'coalesce(' ~ lsns ~ '[1], ' ~ source ~ '.lsn)',
+    ] -%}
+    {%- set oracle = ['coalesce(' ~ source ~ '.commit_scn, ' ~ source ~ '.scn)', is_change, source ~ '.scn'] -%}
+    {%- set lsn_words -%}
+        concat(
+            {{ spark_cdc._debezium_lsn(source ~ '.commit_lsn') }},
+            array(cast({{ is_change }} as decimal(20,0))),
+            {{ spark_cdc._debezium_lsn('coalesce(' ~ source ~ '.change_lsn, ' ~ source ~ '.commit_lsn)') }},
+            array(cast(coalesce({{ source }}.event_serial_no, 0) as decimal(20,0)))
+        )
+    {%- endset -%}
+    {{- return(
+        "case when " ~ source ~ ".connector in ('mysql', 'mariadb') or " ~ source ~ ".file is not null then "
+        ~ spark_cdc._decimals(mysql) ~ " when " ~ source ~ ".connector = 'postgresql' or " ~ source
+        ~ ".sequence is not null then " ~ spark_cdc._decimals(postgresql) ~ " when " ~ source ~ ".connector = 'oracle' then "
+        ~ spark_cdc._decimals(oracle) ~ " when " ~ source ~ ".commit_lsn is not null then " ~ lsn_words
+        ~ " else cast(array() as array<decimal(20,0)>) end"
+    ) -}}
+{%- endmacro -%}
+
+{#- SQL Server and Db2 write an LSN as hexadecimal words: 00000027:00000758:0005. -#}
+{%- macro _debezium_lsn(text) -%}
+    {{- return(
+        "transform(split(" ~ text ~ ", ':'), word -> cast(conv(word, 16, 10) as decimal(20,0)))"
+    ) -}}
+{%- endmacro -%}
+
+{%- macro _decimals(expressions) -%}
+    {%- set parts = [] -%}
+    {%- for expression in expressions -%}
+        {%- do parts.append('coalesce(try_cast(' ~ expression ~ ' as decimal(20,0)), 0)') -%}
+    {%- endfor -%}
+    {{- return('array(' ~ parts | join(', ') ~ ')') -}}
+{%- endmacro -%}
+
+{#- A key as the JSON converter writes it, with or without its schema. -#}
+{%- macro _debezium_key(text) -%}
+    {{- return(
+        "coalesce(from_json(" ~ text ~ ", 'payload map<string,string>').payload, from_json(" ~ text
+        ~ ", 'map<string,string>'))"
+    ) -}}
+{%- endmacro -%}
+
+{#- Column -> semantic type name, or the plain type's; a decimal's scale follows in parentheses. -#}
+{%- macro _debezium_types(fields) -%}
+    {%- set types -%}
+        case when size({{ fields }}) = size(array_distinct({{ fields }}.field)) then map_from_arrays(
+            {{ fields }}.field,
+            transform({{ fields }}, part -> concat(
+                coalesce(part.name, part.type, ''), coalesce(concat('(', part.parameters.scale, ')'), '')
+            ))
+        ) end
+    {%- endset -%}
+    {{- return(types) -}}
+{%- endmacro -%}
+
+{#-
+    A column that the database did not send (TOAST) holds a placeholder: it is taken out of the image, so that it is absent.
+    An insert whose header names an old key is the second half of a key change: the old key is its before image.
+    A delete without a before image is known by its Kafka key.
+-#}
+{%- macro default__debezium_rows(dialect) -%}
+    {%- if dialect == 'flat' -%}
+        {{- return(spark_cdc._debezium_flat_rows()) -}}
+    {%- endif -%}
+    {%- set event = spark_cdc._debezium_field -%}
+    {%- set old_key -%}
+        case when {{ event('op') }} = 'c' then {{ spark_cdc._debezium_key(
+            "cast(filter(headers, header -> header.key = '__debezium.oldkey')[0].value as string)"
+        ) }} end
+    {%- endset -%}
+array(named_struct(
+    'position', 0,
+    'op', case {{ event('op') }}
+        when 'c' then case when {{ old_key }} is null then 'insert' else 'update' end
+        when 'u' then 'update' when 'd' then 'delete' else 'snapshot'
+    end,
+    'half', cast(null as string),
+    'before', case {{ event('op') }}
+        when 'c' then {{ old_key }}
+        when 'u' then case when size({{ event('before') }}) > 0 then {{ event('before') }} end
+        when 'd' then case
+            when size({{ event('before') }}) > 0 then {{ event('before') }} else {{ spark_cdc._debezium_key('key') }}
+        end
+    end,
+    'after', case
+        when {{ event('op') }} = 'd' then null
+        when {{ event('source') }}.connector in ('mysql', 'mariadb', 'sqlserver') then {{ event('after') }}
+        else map_filter({{ event('after') }}, (name, text) -> text is null or text not in (
+            {{ spark_cdc._debezium_placeholders() }}
+        ))
+    end
+))
+{%- endmacro -%}
+
+{#- The connector's `unavailable.value.placeholder`, as it stands in a text, in binary (base64), in a list and in an hstore. -#}
+{%- macro _debezium_placeholders() -%}
+    {%- set text = spark_cdc._literal(spark_cdc._var('spark_cdc__debezium_unavailable_value')) -%}
+    {%- set base64 = "base64(cast(" ~ text ~ " as binary))" -%}
+    {{- return([
+        text, base64, "concat('[\"', " ~ text ~ ", '\"]')", "concat('[\"', " ~ base64 ~ ", '\"]')",
+        "concat('{\"', " ~ text ~ ", '\":\"', " ~ text ~ ", '\"}')",
+    ] | join(', ')) -}}
+{%- endmacro -%}
+
+{#- The flat dialect: one map of texts; `__` fields are Debezium's. A record inside {schema, payload} is unwrapped. -#}
+{%- macro _debezium_flat_row() -%}
+    {{- return(
+        "case when map_contains_key(message, 'payload') and map_contains_key(message, 'schema') then "
+        ~ "coalesce(from_json(message['payload'], 'map<string,string>'), map()) else message end"
+    ) -}}
+{%- endmacro -%}
+
+{%- macro _debezium_flat_header() -%}
+    {%- set row = spark_cdc._debezium_flat_row() -%}
+    {%- set kind -%}
+        case
+            when map_keys({{ row }}) = array('ts_ms') then 'heartbeat'
+            when map_contains_key({{ row }}, 'tableChanges') and map_contains_key({{ row }}, 'ddl') then 'ddl'
+            when map_contains_key({{ row }}, 'event_count') and ({{ row }})['status'] = 'BEGIN' then 'begin'
+            when map_contains_key({{ row }}, 'event_count') and ({{ row }})['status'] = 'END' then 'commit'
+            else 'rows'
+        end
+    {%- endset -%}
+    {%- set schema_name = "regexp_replace(get_json_object(message['schema'], '$.name'), r'\\.(Value|Envelope)$', '')" -%}
+    {%- set types = "from_json(message['schema'], 'fields array<struct<field: string, type: string, name: string, "
+        ~ "parameters: struct<scale: string>>>').fields" -%}
+    {{- return({
+        'kind': kind,
+        'database_name': "coalesce((" ~ row ~ ")['__db'], element_at(split(" ~ schema_name ~ ", r'\\.'), -2))",
+        'schema_name': "(" ~ row ~ ")['__schema']",
+        'table_name': "coalesce((" ~ row ~ ")['__table'], element_at(split(coalesce(" ~ schema_name
+            ~ ", topic), r'\\.'), -1))",
+        'op': "(" ~ row ~ ")['__op']",
+        'sequence': 'cast(array() as array<decimal(20,0)>)',
+        'committed_at': "timestamp_millis(nullif(try_cast((" ~ row ~ ")['__source_ts_ms'] as bigint), 0))",
+        'key_columns': 'map_keys(' ~ spark_cdc._debezium_key('key') ~ ')',
+        'column_types': spark_cdc._debezium_types(types),
+        'ddl': "case when map_contains_key(" ~ row ~ ", 'tableChanges') then (" ~ row ~ ")['ddl'] end",
+        'error': "'other_format'",
+        'error_condition': "size(" ~ row ~ ") = 0 or (map_contains_key(" ~ row ~ ", 'op') and map_contains_key(" ~ row
+            ~ ", 'source') and map_contains_key(" ~ row ~ ", 'after'))",
+    }) -}}
+{%- endmacro -%}
+
+{%- macro _debezium_flat_rows() -%}
+    {%- set row = spark_cdc._debezium_flat_row() -%}
+    {%- set is_delete = "coalesce((" ~ row ~ ")['__deleted'] = 'true' or (" ~ row ~ ")['__op'] = 'd', false)" -%}
+    {%- set columns = "map_filter(" ~ row ~ ", (name, text) -> not startswith(name, '__') and (text is null or text not in ("
+        ~ spark_cdc._debezium_placeholders() ~ ")))" -%}
+array(named_struct(
+    'position', 0,
+    'op', case
+        when {{ is_delete }} then 'delete'
+        when ({{ row }})['__op'] = 'c' then 'insert'
+        when ({{ row }})['__op'] = 'r' then 'snapshot'
+        else 'update'
+    end,
+    'half', cast(null as string),
+    'before', case when {{ is_delete }} then {{ columns }} end,
+    'after', case when not {{ is_delete }} then {{ columns }} end
+))
+{%- endmacro -%}
+
+{#-
+    With the converter's schema each value's semantic type is known. Without it milliseconds and microseconds look alike, and
+    a decimal is base64 or text: a value that can be read in two ways does not fit, until the column says `from ...`.
+-#}
+{%- macro default__debezium_value(text, column, time_zone) -%}
+    {%- set type = 'column_types[' ~ column.literal ~ ']' -%}
+    {%- set read_as = [] -%}
+    {%- if column.encoding is none and column.family in ['date', 'timestamp', 'timestamp_ntz'] -%}
+        {%- set readings = {
+            'days': ['io.debezium.time.Date', 'org.apache.kafka.connect.data.Date'],
+            'milliseconds': ['io.debezium.time.Timestamp', 'org.apache.kafka.connect.data.Timestamp'],
+            'microseconds': ['io.debezium.time.MicroTimestamp'],
+            'nanoseconds': ['io.debezium.time.NanoTimestamp'],
+        } -%}
+        {%- for encoding, names in readings.items() if encoding in spark_cdc._encodings(column.family) -%}
+            {%- do read_as.append(
+                'when ' ~ type ~ ' in (' ~ spark_cdc._literals(names) ~ ') then '
+                ~ spark_cdc.value(text, dict(column, encoding=encoding), time_zone)
+            ) -%}
+        {%- endfor -%}
+        {%- if column.family == 'date' -%}
+            {%- do read_as.append(
+                'when ' ~ text ~ " rlike '^-?[0-9]{1,7}$' then " ~ spark_cdc.value(text, dict(column, encoding='days'), time_zone)
+            ) -%}
+        {%- endif -%}
+    {%- elif column.encoding is none and column.family == 'string' -%}
+        {%- for encoding, names in {
+            'time_milliseconds': ['io.debezium.time.Time', 'org.apache.kafka.connect.data.Time'],
+            'time_microseconds': ['io.debezium.time.MicroTime'],
+            'time_nanoseconds': ['io.debezium.time.NanoTime'],
+        }.items() -%}
+            {%- do read_as.append(
+                'when ' ~ type ~ ' in (' ~ spark_cdc._literals(names) ~ ') then '
+                ~ spark_cdc.value(text, dict(column, encoding=encoding), time_zone)
+            ) -%}
+        {%- endfor -%}
+    {%- elif column.encoding is none and column.family == 'bigint' -%}
+        {%- do read_as.append(
+            'when ' ~ type ~ " = 'io.debezium.data.Bits' then " ~ spark_cdc.value(text, dict(column, encoding='bits'), time_zone)
+        ) -%}
+    {%- elif column.encoding is none and column.family == 'decimal' -%}
+        {{- return(spark_cdc._debezium_decimal(text, column, type)) -}}
+    {%- endif -%}
+    {%- set plain = spark_cdc.value(text, column, time_zone) -%}
+    {{- return('case ' ~ read_as | join(' ') ~ ' else ' ~ plain ~ ' end' if read_as else plain) -}}
+{%- endmacro -%}
+
+{%- macro _debezium_decimal(text, column, type) -%}
+    {%- set as_text = spark_cdc.value('number', dict(column, encoding='text')) -%}
+    {%- set as_base64 = spark_cdc.value(text, dict(column, encoding='base64')) -%}
+    {%- set is_number = text ~ " rlike r'^[+-]?[0-9]++(?:\\.[0-9]++)?(?:[eE][+-]?[0-9]++)?$'" -%}
+    {%- set is_quoted = "value rlike concat('\"', " ~ spark_cdc._literal('\\Q' ~ column.name ~ '\\E')
+        ~ ", '\"\\\\s*+:\\\\s*+\"', " ~ text ~ ", '\"')" -%}
+    {%- set unscaled = spark_cdc._big_endian_integer(text) -%}
+    {%- set with_scale = "concat(cast(" ~ unscaled ~ " as string), 'E-', regexp_extract(" ~ type ~ ", '([0-9]+)', 1))" -%}
+    {%- set variable = "from_json(" ~ text ~ ", 'scale int, value string')" -%}
+    {%- set with_own_scale = "concat(cast(" ~ spark_cdc._big_endian_integer(variable ~ '.value') ~ " as string), 'E-', "
+        ~ variable ~ ".scale)" -%}
+    {{- return(
+        "case when startswith(" ~ type ~ ", 'org.apache.kafka.connect.data.Decimal') then "
+        ~ spark_cdc._let('number', with_scale, as_text)
+        ~ " when startswith(" ~ text ~ ", '{') then " ~ spark_cdc._let('number', with_own_scale, as_text)
+        ~ " when " ~ is_number ~ " and (" ~ text ~ " rlike '[.-]' or length(" ~ text ~ ") % 4 <> 0 or not " ~ is_quoted
+        ~ ") then " ~ spark_cdc._let('number', text, as_text)
+        ~ " when not " ~ is_number ~ " then " ~ as_base64 ~ " end"
+    ) -}}
+{%- endmacro -%}

@@ -1,0 +1,106 @@
+{#-
+    Messages -> one row per change of one source table, columns typed, the before image kept.
+
+    relation     raw messages (see `messages`), for a topic of one table or a few
+    messages     instead of `relation`: a model made by `messages`, so that one table's model reads its own messages only
+    format       the envelope: see `formats()`
+    table        the source table's name, exactly as the messages write it; '*' where they name none, or for every table
+    database, schema  further parts of the name, where the topic holds several tables of one name
+    key          the columns that identify a row: ['id']
+    columns      {'id': 'bigint', 'amount': 'decimal(20,4)', 'placed_at': 'timestamp_ntz from microseconds'}
+    time_zone    the zone of local times where an instant is declared, and of instants where a local time is declared
+
+    One row: the declared columns (of a delete: the old row's), then `change_columns()`:
+    _cdc_op          insert, update, delete, snapshot, truncate
+    _cdc_sequence    the source's own order: compare it, never a timestamp
+    _cdc_before      the row before the change, as far as the message tells; null where it does not
+    _cdc_absent      declared columns that the message does not carry: their stored value stays; null where all are there
+    _cdc_error       code and detail; such a row is not applied. Details name columns and types, never values
+    _cdc_topic, _cdc_partition, _cdc_offset  the message
+
+    A message that cannot be read is a row with an error when `relation` is given (it may have been this table's), and is
+    left to the messages model otherwise.
+-#}
+{%- macro changes(
+    relation=none, format=none, table=none, key=none, columns=none, database=none, schema=none, dialect=none,
+    messages=none, raw_columns=none, time_zone='UTC'
+) -%}
+    {%- do spark_cdc._require_format('changes', format, dialect) -%}
+    {%- if (relation is none) == (messages is none) -%}
+        {%- do spark_cdc._raise(
+            'changes', 'relation', 'given when `messages` is not, and only then',
+            'both' if messages is not none else 'neither',
+            'Pass a raw table first, or messages=ref(...) of a model made by spark_cdc.messages.'
+        ) -%}
+    {%- endif -%}
+    {%- do spark_cdc._require_text('changes', 'table', table, 'Write the source table\'s name as its messages do.') -%}
+    {%- do spark_cdc._require_names(
+        'changes', 'key', key, 'Name the columns that identify a row, such as key=[\'id\'].'
+    ) -%}
+    {%- set parsed_columns = spark_cdc._columns(columns, format, 'changes') -%}
+    {%- for name in key -%}
+        {%- do spark_cdc._require_one_of('changes', 'key', name, columns.keys() | list) -%}
+    {%- endfor -%}
+    {{- return(adapter.dispatch('changes', 'spark_cdc')(
+        relation, format, table, key, parsed_columns, database, schema, dialect, messages, raw_columns, time_zone
+    )) -}}
+{%- endmacro -%}
+
+{%- macro default__changes(
+    relation, format, table, key, columns, database, schema, dialect, messages, raw_columns, time_zone
+) -%}
+    {%- do spark_cdc._only_spark('changes') -%}
+{%- endmacro -%}
+
+{%- macro spark__changes(
+    relation, format, table, key, columns, database, schema, dialect, messages, raw_columns, time_zone
+) -%}
+    {%- set header = spark_cdc._format_macro(format, 'header')(dialect) -%}
+    {%- set of_this_table = spark_cdc._name_condition(database, schema, table) -%}
+    {%- set read_before -%}
+        select _cdc_topic as topic, _cdc_partition as partition, max(_cdc_offset) as offset
+        from {{ this }}
+        group by _cdc_topic, _cdc_partition
+    {%- endset -%}
+with {{ spark_cdc._envelope(
+    relation or messages, format, dialect, {'headers': 'headers'} if messages else raw_columns,
+    read_before=read_before if is_incremental() else none,
+    read_again=spark_cdc._unpaired_halves(this) if is_incremental() and header.get('splits_updates') else none,
+    where="kind in ('rows', 'truncate') and " ~ of_this_table if messages else none
+) }},
+
+{{ spark_cdc._row_changes(
+    format, dialect,
+    "(kind in ('rows', 'truncate') and " ~ of_this_table ~ ") or kind = 'unreadable'"
+) }},
+
+{{ spark_cdc._typed_changes(spark_cdc._changes_name(format, dialect), format, dialect, key, columns, time_zone) }}
+
+select * from typed_changes
+{%- endmacro -%}
+
+{%- macro _name_condition(database, schema, table) -%}
+    {%- set parts = [] -%}
+    {%- for column, name in [('database_name', database), ('schema_name', schema), ('table_name', table if table != '*' else none)] -%}
+        {%- if name is not none -%}
+            {%- do parts.append(column ~ ' = ' ~ spark_cdc._literal(name)) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{- return(parts | join(' and ') if parts else 'true') -}}
+{%- endmacro -%}
+
+{#- Halves that an earlier run read and whose partners had not come: they are read once more beside the new messages. -#}
+{%- macro _unpaired_halves(changes) -%}
+select pending._cdc_topic as topic, pending._cdc_partition as partition, pending._cdc_offset as offset
+from {{ changes }} as pending
+where
+    pending._cdc_error.code = 'half_of_update'
+    and not exists (
+        select 1
+        from {{ changes }} as completed
+        where
+            completed._cdc_op = 'update'
+            and completed._cdc_error is null
+            and completed._cdc_sequence[0] = pending._cdc_sequence[0]
+    )
+{%- endmacro -%}

@@ -1,0 +1,11 @@
+{#- The columns that every changes model has beside the source's own. One list: models, tests and materializations read it. -#}
+{%- macro change_columns() -%}
+    {{- return(adapter.dispatch('change_columns', 'spark_cdc')()) -}}
+{%- endmacro -%}
+
+{%- macro default__change_columns() -%}
+    {{- return([
+        '_cdc_op', '_cdc_sequence', '_cdc_committed_at', '_cdc_transaction_id', '_cdc_before', '_cdc_absent', '_cdc_error',
+        '_cdc_topic', '_cdc_partition', '_cdc_offset',
+    ]) -}}
+{%- endmacro -%}

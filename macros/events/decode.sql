@@ -1,0 +1,40 @@
+{#-
+    Raw messages -> one row per message or row change, images as texts: what `spark-cdc decode` prints. Numbers keep the
+    very text that they have in the message; a column that the message does not carry is not in the image.
+-#}
+{%- macro decoded(relation, format, dialect=none, raw_columns=none) -%}
+    {%- do spark_cdc._require_format('decoded', format, dialect) -%}
+    {{- return(adapter.dispatch('decoded', 'spark_cdc')(relation, format, dialect, raw_columns)) -}}
+{%- endmacro -%}
+
+{%- macro default__decoded(relation, format, dialect, raw_columns) -%}
+    {%- do spark_cdc._only_spark('decoded') -%}
+{%- endmacro -%}
+
+{%- macro spark__decoded(relation, format, dialect, raw_columns) -%}
+with {{ spark_cdc._envelope(relation, format, dialect, raw_columns, exact_numbers=true) }},
+
+{{ spark_cdc._row_changes(format, dialect, none) }}
+
+select
+    topic,
+    partition,
+    offsets,
+    kind,
+    half,
+    database_name,
+    schema_name,
+    table_name,
+    op,
+    {{ spark_cdc._unquoted_image('before') }} as before,
+    {{ spark_cdc._unquoted_image('after') }} as after,
+    sequence,
+    committed_at,
+    key_columns,
+    case
+        when error_code is not null then error_code
+        when size(before) <> size(array_distinct(map_keys(before)))
+            or size(after) <> size(array_distinct(map_keys(after))) then 'duplicate_key'
+    end as error_code
+from {{ spark_cdc._changes_name(format, dialect) }}
+{%- endmacro -%}

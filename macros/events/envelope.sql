@@ -1,0 +1,174 @@
+{#-
+    Raw messages -> the same messages with their envelope read. One parse of each message; every macro that reads
+    messages stands on this one.
+
+    Gives the text of the CTEs `raw_messages`, `documents`, `checked` and `envelopes`; the caller adds its own `select`.
+    A format gives four macros, found by dispatch, so that a project may add a format of its own:
+
+    `<format>_schema(dialect)`   the envelope's fields as a from_json struct; row images as map<string, string>
+    `<format>_header(dialect)`   a mapping of SQL expressions over `message`: kind, database_name, schema_name,
+                                 table_name, op, sequence, committed_at, transaction_id, key_columns, ddl, error
+    `<format>_rows(dialect)`     a SQL expression over `message`: array<struct<position, op, half, before, after>>
+    `<format>_value(...)`        how the format writes a value of a declared type
+
+    Why maps of texts: they keep absent and null apart, show a key that stands twice, and need no declared columns.
+-#}
+{%- macro _envelope(relation, format, dialect, raw_columns, exact_numbers=false, read_before=none, read_again=none, where=none) -%}
+    {%- set raw = spark_cdc._raw_columns(raw_columns) -%}
+    {%- set header = spark_cdc._format_macro(format, 'header')(dialect) -%}
+raw_messages as (
+
+    select
+        {{ raw.topic }} as topic,
+        {{ raw.partition }} as partition,
+        {{ raw.offset }} as offset,
+        {{ raw.timestamp }} as timestamp,
+        cast({{ raw.key }} as string) as key,
+        cast({{ raw.value }} as string) as value,
+        {{ raw.headers or "cast(null as array<struct<key: string, value: binary>>)" }} as headers
+    from {{ relation }}
+    {%- if where %}
+    where {{ where }}
+    {%- endif %}
+
+),
+
+{% if read_before -%}
+read_before as (
+
+    {{ read_before | trim | indent(4) }}
+
+),
+{% if read_again %}
+read_again as (
+
+    {{ read_again | trim | indent(4) }}
+
+),
+{% endif %}
+new_messages as (
+
+    select raw_messages.*
+    from raw_messages
+    left join read_before
+        on raw_messages.topic = read_before.topic and raw_messages.partition = read_before.partition
+    {%- if read_again %}
+    left join read_again
+        on raw_messages.topic = read_again.topic
+        and raw_messages.partition = read_again.partition
+        and raw_messages.offset = read_again.offset
+    {%- endif %}
+    where
+        read_before.offset is null
+        or raw_messages.offset > read_before.offset
+        {%- if read_again %}
+        or read_again.offset is not null
+        {%- endif %}
+
+),
+
+{% endif -%}
+documents as (
+
+    select
+        topic,
+        partition,
+        offset,
+        timestamp,
+        key,
+        value,
+        headers,
+        document.message as message,
+        document.numbers_quoted as numbers_quoted,
+        document.not_as_declared as not_as_declared,
+        {{ spark_cdc._has_duplicate_key('value') }} as has_duplicate_key
+    from {{ 'new_messages' if read_before else 'raw_messages' }}
+    -- explode, so that the parse is not repeated for each field that is read
+    lateral view explode(array({{ spark_cdc._parsed(format, dialect, exact_numbers) | indent(4) }})) parsed as document
+
+),
+
+checked as (
+
+    select
+        documents.*,
+        case
+            when value is null then null
+            when numbers_quoted is null then {{ spark_cdc._unreadable_reason('value') | trim | indent(12) }}
+            when message is null then 'not_an_object'
+            when has_duplicate_key then 'duplicate_key'
+            when {{ header.get('error_condition') or 'false' }} then {{ header.get('error') or "'other_format'" }}
+            when not_as_declared is not null then 'other_structure'
+            -- a surrogate without its partner is no character: the text cannot have left a source so
+            when contains(value, '\\u') and value rlike {{ spark_cdc._lone_surrogate() }} then 'lone_surrogate'
+        end as error_code
+    from documents
+
+),
+
+envelopes as (
+
+    select
+        topic,
+        partition,
+        offset,
+        timestamp,
+        key,
+        value,
+        headers,
+        message,
+        numbers_quoted,
+        error_code,
+        '{{ format }}' as format,
+        case
+            when value is null then 'tombstone'
+            when error_code is not null then 'unreadable'
+            else {{ header.kind | trim | indent(12) }}
+        end as kind,
+        {%- for name, type in spark_cdc._header_columns().items() %}
+        case when error_code is null then {{ header.get(name) | trim | indent(12) if header.get(name) else 'cast(null as ' ~ type ~ ')' }} end as {{ name }}{{ ',' if not loop.last }}
+        {%- endfor %}
+    from checked
+
+)
+{%- endmacro -%}
+
+{#- What a format tells of a message beside its kind. One list: models, tests and `spark-cdc decode` read it. -#}
+{%- macro _header_columns() -%}
+    {{- return({
+        'database_name': 'string',
+        'schema_name': 'string',
+        'table_name': 'string',
+        'op': 'string',
+        'sequence': 'array<decimal(20,0)>',
+        'committed_at': 'timestamp',
+        'transaction_id': 'string',
+        'key_columns': 'array<string>',
+        'column_types': 'map<string,string>',
+        'ddl': 'string',
+    }) -}}
+{%- endmacro -%}
+
+{#- Kafka's own names, as Spark's Kafka source and most sinks give them. `headers` is read only where it is named. -#}
+{%- macro _raw_columns(raw_columns) -%}
+    {%- set names = {
+        'topic': 'topic', 'partition': 'partition', 'offset': 'offset', 'timestamp': 'timestamp', 'key': 'key',
+        'value': 'value', 'headers': none,
+    } -%}
+    {%- for name, expression in (raw_columns or {}).items() -%}
+        {%- do spark_cdc._require_one_of('messages', 'raw_columns', name, names.keys() | list) -%}
+        {%- do names.update({name: expression}) -%}
+    {%- endfor -%}
+    {{- return(names) -}}
+{%- endmacro -%}
+
+{%- macro _require_format(macro, format, dialect) -%}
+    {%- do spark_cdc._require_text(
+        macro, 'format', format, 'Formats of this package: ' ~ spark_cdc.formats().keys() | join(', ') ~ '.'
+    ) -%}
+    {%- set formats = spark_cdc.formats() -%}
+    {%- do spark_cdc._require_one_of(macro, 'format', format, formats.keys() | list) -%}
+    {%- if dialect is not none -%}
+        {%- do spark_cdc._require_one_of(macro, 'dialect', dialect, formats[format]) -%}
+    {%- endif -%}
+{%- endmacro -%}

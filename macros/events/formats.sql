@@ -1,0 +1,24 @@
+{#-
+    The formats that macros take and their dialects; the first dialect is the default. A project that brings a format of its
+    own says so with a `spark__formats` macro that returns this mapping and one more entry.
+-#}
+{%- macro formats() -%}
+    {{- return(adapter.dispatch('formats', 'spark_cdc')()) -}}
+{%- endmacro -%}
+
+{%- macro default__formats() -%}
+    {{- return({
+        'canal': ['canal'],
+        'debezium': ['envelope', 'flat'],
+        'dataworks': ['dataworks'],
+    }) -}}
+{%- endmacro -%}
+
+{#-
+    A macro of a format, such as `canal_header`, by dispatch: a project may bring `spark__acme_header` and so on of its own.
+    Through a name of its own, because dbt reads the first argument of `adapter.dispatch(...)` as a literal while it parses.
+-#}
+{%- macro _format_macro(format, part) -%}
+    {%- set dispatch = adapter.dispatch -%}
+    {{- return(dispatch(format ~ '_' ~ part, 'spark_cdc')) -}}
+{%- endmacro -%}

@@ -1,0 +1,116 @@
+{#-
+    The CTEs `row_changes` (one row is one change of one source row, images as texts) and, where a format sends an update
+    as two messages, `paired_changes`. Stands on the CTE `envelopes`.
+
+    `sequence` is the vendor's order in parts, then the offset, then the position in the message: an array, because arrays
+    compare part by part and one type serves every format.
+-#}
+{%- macro _row_changes(format, dialect, where) -%}
+    {%- set header = spark_cdc._format_macro(format, 'header')(dialect) -%}
+    {%- set rows = spark_cdc._format_macro(format, 'rows')(dialect) -%}
+row_changes as (
+
+    select
+        topic,
+        partition,
+        offset,
+        array(offset) as offsets,
+        timestamp,
+        key,
+        value,
+        headers,
+        kind,
+        error_code,
+        database_name,
+        schema_name,
+        table_name,
+        sequence as vendor_sequence,
+        concat(
+            sequence,
+            array(cast(offset as decimal(20,0)), cast(coalesce(change.position, 0) as decimal(20,0)))
+        ) as sequence,
+        committed_at,
+        transaction_id,
+        key_columns,
+        column_types,
+        ddl,
+        change.position,
+        case when kind = 'truncate' then 'truncate' else change.op end as op,
+        change.half,
+        change.before,
+        change.after
+    from envelopes
+    lateral view outer explode(
+        case when kind = 'rows' then
+            {{ rows | trim | indent(12) }}
+        end
+    ) exploded as change
+    {%- if where %}
+    where {{ where }}
+    {%- endif %}
+
+)
+{%- if header.get('splits_updates') %},
+
+half_changes as (
+
+    select
+        vendor_sequence,
+        database_name,
+        schema_name,
+        table_name,
+        min_by(struct(*), offset) filter (where half = 'before') as before_half,
+        min_by(struct(*), offset) filter (where half = 'after') as after_half,
+        max_by(struct(topic, partition, offset), offset) as completed_by
+    from row_changes
+    where half is not null
+    group by vendor_sequence, database_name, schema_name, table_name
+
+),
+
+{#- A pair is one update under the order of its second half; a half without its partner keeps its mark. #}
+paired_changes as (
+
+    select * from row_changes where half is null
+
+    union all
+
+    select
+        coalesce(after_half.topic, before_half.topic) as topic,
+        coalesce(after_half.partition, before_half.partition) as partition,
+        coalesce(after_half.offset, before_half.offset) as offset,
+        array_compact(array(before_half.offset, after_half.offset)) as offsets,
+        coalesce(after_half.timestamp, before_half.timestamp) as timestamp,
+        coalesce(after_half.key, before_half.key) as key,
+        coalesce(after_half.value, before_half.value) as value,
+        coalesce(after_half.headers, before_half.headers) as headers,
+        'rows' as kind,
+        cast(null as string) as error_code,
+        database_name,
+        schema_name,
+        table_name,
+        vendor_sequence,
+        coalesce(after_half.sequence, before_half.sequence) as sequence,
+        coalesce(after_half.committed_at, before_half.committed_at) as committed_at,
+        coalesce(after_half.transaction_id, before_half.transaction_id) as transaction_id,
+        coalesce(after_half.key_columns, before_half.key_columns) as key_columns,
+        coalesce(after_half.column_types, before_half.column_types) as column_types,
+        cast(null as string) as ddl,
+        coalesce(after_half.position, before_half.position) as position,
+        'update' as op,
+        case
+            when after_half is null then 'before'
+            when before_half is null then 'after'
+        end as half,
+        before_half.before as before,
+        after_half.after as after
+    from half_changes
+
+)
+{%- endif %}
+{%- endmacro -%}
+
+{%- macro _changes_name(format, dialect) -%}
+    {%- set header = spark_cdc._format_macro(format, 'header')(dialect) -%}
+    {{- return('paired_changes' if header.get('splits_updates') else 'row_changes') -}}
+{%- endmacro -%}

@@ -1,0 +1,28 @@
+{#- Stands in for the table that a Kafka sink fills: one of the sample files, one message a line. Only lines not landed. -#}
+{%- macro sample_messages(name) -%}
+with lines as (
+
+    select from_json(
+        value,
+        'topic string, partition int, offset bigint, timestamp bigint, key string, value string, headers array<array<string>>'
+    ) as line
+    from text.`seeds/sample_messages/{{ name }}.jsonl`
+
+)
+
+select
+    line.topic,
+    line.partition,
+    line.offset,
+    timestamp_millis(line.timestamp) as timestamp,
+    line.key,
+    line.value,
+    transform(line.headers, header -> named_struct('key', header[0], 'value', cast(header[1] as binary))) as headers
+from lines
+{%- if is_incremental() %}
+left anti join {{ this }} as landed
+    on lines.line.topic = landed.topic
+    and lines.line.partition = landed.partition
+    and lines.line.offset = landed.offset
+{%- endif %}
+{%- endmacro -%}

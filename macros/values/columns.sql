@@ -1,0 +1,95 @@
+{#- The columns that a model declares: {'amount': 'decimal(20,4)', 'placed_at': 'timestamp_ntz from microseconds'}. -#}
+
+{%- macro _columns(columns, format, macro) -%}
+    {%- if columns is not mapping or columns | length == 0 -%}
+        {%- do spark_cdc._raise(
+            macro, 'columns', 'a mapping of column names to types, such as {\'id\': \'bigint\'}',
+            spark_cdc._show(columns), 'List the columns of the source table that this model shall have.'
+        ) -%}
+    {%- endif -%}
+    {%- set parsed = [] -%}
+    {%- for name, declaration in columns.items() -%}
+        {%- if name | lower | replace('_cdc_', '', 1) != name | lower and name | lower | truncate(5, true, '') == '_cdc_' -%}
+            {%- do spark_cdc._raise(
+                macro, 'columns', 'names that do not start with _cdc_, which is reserved', spark_cdc._show(name),
+                'A source column of that name cannot be read; leave it out.'
+            ) -%}
+        {%- endif -%}
+        {%- do parsed.append(spark_cdc._column(name, declaration, format, macro)) -%}
+    {%- endfor -%}
+    {{- return(parsed) -}}
+{%- endmacro -%}
+
+{%- macro _column(name, declaration, format, macro) -%}
+    {%- set words = (declaration | string | lower | trim).split(' from ') -%}
+    {%- set type = words[0] | replace(' ', '') -%}
+    {%- set encoding = words[1] | trim if words | length > 1 else none -%}
+    {%- set family = type.split('(')[0] -%}
+    {%- set families = spark_cdc._type_families() -%}
+    {%- set decimal_parts = modules.re.match('^decimal\\(([0-9]+),([0-9]+)\\)$', type) -%}
+    {%- if family not in families or (family == 'decimal') != (decimal_parts is not none) or words | length > 2 -%}
+        {%- do spark_cdc._raise(
+            macro, 'columns', 'a type of ' ~ families | join(', ') ~ ' (decimal as decimal(p,s))',
+            '`' ~ name ~ ': ' ~ declaration ~ '`',
+            'A value without a type here, such as a time of day or an interval, is kept exactly as string.'
+        ) -%}
+    {%- endif -%}
+    {%- if family == 'decimal' and not (0 < decimal_parts.group(1) | int <= 38
+        and decimal_parts.group(2) | int <= decimal_parts.group(1) | int) -%}
+        {%- do spark_cdc._raise(
+            macro, 'columns', 'a decimal of at most 38 digits, with a scale that is not above them',
+            '`' ~ name ~ ': ' ~ declaration ~ '`', 'Declare a wider number as string: its text is exact.'
+        ) -%}
+    {%- endif -%}
+    {%- set allowed = spark_cdc._encodings(family) -%}
+    {%- if encoding is not none and encoding not in allowed -%}
+        {%- do spark_cdc._raise(
+            macro, 'columns', 'one of `' ~ family ~ ' from ' ~ allowed | join('`, `' ~ family ~ ' from ') ~ '`',
+            '`' ~ name ~ ': ' ~ declaration ~ '`', 'Without `from` the format\'s own encoding is read.'
+        ) -%}
+    {%- endif -%}
+    {{- return({
+        'name': name,
+        'type': type,
+        'family': family,
+        'scale': decimal_parts.group(2) | int if decimal_parts else none,
+        'encoding': encoding,
+        'quoted': spark_cdc._quote(name),
+        'literal': spark_cdc._literal(name),
+    }) -}}
+{%- endmacro -%}
+
+{%- macro _type_families() -%}
+    {{- return([
+        'string', 'binary', 'boolean', 'tinyint', 'smallint', 'int', 'bigint', 'decimal', 'float', 'double',
+        'date', 'timestamp', 'timestamp_ntz', 'variant',
+    ]) -}}
+{%- endmacro -%}
+
+{#- How a source may have written a value, by family of the declared type. The first is what `text` means. -#}
+{%- macro _encodings(family) -%}
+    {%- set epochs = ['seconds', 'milliseconds', 'microseconds', 'nanoseconds'] -%}
+    {%- set encodings = {
+        'string': ['text', 'enum', 'set', 'time_milliseconds', 'time_microseconds', 'time_nanoseconds'],
+        'binary': ['base64', 'base64_url', 'hex', 'latin1', 'java_bytes'],
+        'bigint': ['text', 'bits'],
+        'decimal': ['text', 'base64', 'bits'],
+        'date': ['text', 'days'] + epochs,
+        'timestamp': ['text'] + epochs,
+        'timestamp_ntz': ['text'] + epochs,
+    } -%}
+    {{- return(encodings.get(family, ['text'])) -}}
+{%- endmacro -%}
+
+{#- The label of an ENUM or the labels of a SET, from the number that Canal sends and the type text `enum('a','b')`. -#}
+{%- macro _mysql_label(text, type_text, encoding) -%}
+    {%- set labels = "transform(regexp_extract_all(" ~ type_text ~ ", r\"'((?:[^']|'')*)'\", 1), label -> replace(label, \"''\", \"'\"))" -%}
+    {%- set number = "try_cast(" ~ text ~ " as bigint)" -%}
+    {%- if encoding == 'enum' -%}
+        {{- return("case when " ~ number ~ " = 0 then '' else get(" ~ labels ~ ", cast(" ~ number ~ " - 1 as int)) end") -}}
+    {%- endif -%}
+    {{- return(
+        "case when " ~ number ~ " between 0 and (1L << least(62, size(" ~ labels ~ "))) - 1 then array_join(filter("
+        ~ labels ~ ", (label, position) -> bit_get(" ~ number ~ ", position) = 1), ',') end"
+    ) -}}
+{%- endmacro -%}

@@ -1,0 +1,80 @@
+{#-
+    Text of an encoding -> BINARY, strictly: bad text gives NULL. The same answers as the Python function
+    `cdc_decode_binary`, in built-in SQL.
+
+    base64      RFC 4648, padding required, no white space
+    base64_url  the same with - and _
+    hex         two digits a byte, either case
+    latin1      each character up to U+00FF is one byte (Canal writes binaries so)
+    java_bytes  text of a Java byte list: [106, -1], empty [] (Huawei DRS writes binaries so)
+-#}
+{%- macro decode_binary(text, encoding) -%}
+    {%- do spark_cdc._require_one_of('decode_binary', 'encoding', encoding, spark_cdc._encodings('binary')) -%}
+    {{- return(adapter.dispatch('decode_binary', 'spark_cdc')(text, encoding)) -}}
+{%- endmacro -%}
+
+{%- macro default__decode_binary(text, encoding) -%}
+    {%- do spark_cdc._only_spark('decode_binary') -%}
+{%- endmacro -%}
+
+{%- macro spark__decode_binary(text, encoding) -%}
+    {%- set base64 = "^(?:[A-Za-z0-9+/]{4})*+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$" -%}
+    {%- if encoding == 'base64' -%}
+        {{- return("case when " ~ text ~ " rlike r'" ~ base64 ~ "' then unbase64(" ~ text ~ ") end") -}}
+    {%- elif encoding == 'base64_url' -%}
+        {%- set alphabet = "^[A-Za-z0-9_=-]*+$" -%}
+        {%- set plain = "translate(" ~ text ~ ", '-_', '+/')" -%}
+        {{- return(
+            "case when " ~ text ~ " rlike r'" ~ alphabet ~ "' and " ~ plain ~ " rlike r'" ~ base64
+            ~ "' then unbase64(" ~ plain ~ ") end"
+        ) -}}
+    {%- elif encoding == 'hex' -%}
+        {{- return("case when " ~ text ~ " rlike r'^(?:[0-9A-Fa-f]{2})*+$' then unhex(" ~ text ~ ") end") -}}
+    {%- elif encoding == 'latin1' -%}
+        {{- return(
+            "case when " ~ text ~ " rlike r'^[\\x{0}-\\x{FF}]*+$' then encode(" ~ text ~ ", 'ISO-8859-1') end"
+        ) -}}
+    {%- endif -%}
+    {#- java_bytes: a list of -128..255, so that a byte printed as unsigned is read as well -#}
+    {%- set byte = "-?[0-9]{1,3}" -%}
+    {%- set numbers = "from_json(" ~ text ~ ", 'array<int>')" -%}
+    {{- return(
+        "case when " ~ text ~ " rlike r'^\\[(?:" ~ byte ~ "(?:, ?" ~ byte ~ ")*+)?\\]$' and forall(" ~ numbers
+        ~ ", b -> b between -128 and 255) then unhex(array_join(transform(" ~ numbers
+        ~ ", b -> lpad(hex(b & 255), 2, '0')), '')) end"
+    ) -}}
+{%- endmacro -%}
+
+{#- base64 of a two's complement big-endian integer of up to 16 bytes -> decimal(38,0) (Kafka Connect's Decimal). -#}
+{%- macro _big_endian_integer(text) -%}
+    {#- A negative number by its complement: -1 minus it is not negative and never longer than 38 digits on the way. -#}
+    {%- set is_negative = "digits >= '8'" -%}
+    {%- set words = [] -%}
+    {%- for start in [1, 9, 17, 25] -%}
+        {%- set word = "cast(conv(substr(digits, " ~ start ~ ", 8), 16, 10) as decimal(10,0))" -%}
+        {%- do words.append("case when " ~ is_negative ~ " then 4294967295BD - " ~ word ~ " else " ~ word ~ " end") -%}
+    {%- endfor -%}
+    {%- set fold = namespace(integer=words[0]) -%}
+    {%- for word in words[1:] -%}
+        {%- set fold.integer = "cast((" ~ fold.integer ~ ") * 4294967296BD + " ~ word ~ " as decimal(38,0))" -%}
+    {%- endfor -%}
+    {%- set padded = "case when length(digits) between 2 and 32 then "
+        ~ "lpad(digits, 32, case when digits < '8' then '0' else 'F' end) end" -%}
+    {%- set signed = "cast(case when " ~ is_negative ~ " then -1 - " ~ fold.integer ~ " else " ~ fold.integer
+        ~ " end as decimal(38,0))" -%}
+    {{- return(spark_cdc._let(
+        'digits', "hex(" ~ spark_cdc.decode_binary(text, 'base64') ~ ")", spark_cdc._let('digits', padded, signed)
+    )) -}}
+{%- endmacro -%}
+
+{#- base64 of up to 8 little-endian bytes -> text of the unsigned integer (Debezium's io.debezium.data.Bits). -#}
+{%- macro _little_endian_integer(text) -%}
+    {%- set integer = "case when length(digits) between 2 and 16 then "
+        ~ "conv(regexp_replace(reverse(digits), '(.)(.)', '$2$1'), 16, 10) when digits = '' then '0' end" -%}
+    {{- return(spark_cdc._let('digits', "hex(" ~ spark_cdc.decode_binary(text, 'base64') ~ ")", integer)) -}}
+{%- endmacro -%}
+
+{#- `expression` evaluated once and used in `body` under `name`: SQL has no other way inside one expression. -#}
+{%- macro _let(name, expression, body) -%}
+    {{- return('transform(array(' ~ expression ~ '), ' ~ name ~ ' -> ' ~ body ~ ')[0]') -}}
+{%- endmacro -%}

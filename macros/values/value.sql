@@ -1,0 +1,143 @@
+{#-
+    The literal of one value -> its declared type, or NULL where it does not fit exactly. Built-in SQL only.
+
+    `text` is a SQL expression that is not NULL for a value that is there. The caller turns "text, but no value" into an
+    error row: nothing here rounds, wraps, cuts or guesses. `column` is what `_column` gives.
+
+    Not ANSI-dependent and not dependent on the session's time zone: local times stay local, an instant whose text names
+    no zone is read in `time_zone`.
+-#}
+{%- macro value(text, column, time_zone='UTC') -%}
+    {{- return(adapter.dispatch('value', 'spark_cdc')(text, column, time_zone)) -}}
+{%- endmacro -%}
+
+{%- macro default__value(text, column, time_zone) -%}
+    {%- do spark_cdc._only_spark('value') -%}
+{%- endmacro -%}
+
+{%- macro spark__value(text, column, time_zone) -%}
+    {%- set family = column.family -%}
+    {%- set encoding = column.encoding or spark_cdc._encodings(family)[0] -%}
+    {%- if family == 'string' -%}
+        {{- return(spark_cdc._string_value(text, encoding)) -}}
+    {%- elif family == 'binary' -%}
+        {{- return(spark_cdc.decode_binary(text, encoding)) -}}
+    {%- elif family == 'variant' -%}
+        {{- return('try_parse_json(' ~ text ~ ')') -}}
+    {%- elif encoding == 'bits' -%}
+        {{- return('try_cast(' ~ spark_cdc._little_endian_integer(text) ~ ' as ' ~ column.type ~ ')') -}}
+    {%- elif family == 'decimal' -%}
+        {{- return(spark_cdc._decimal_value(text, column, encoding)) -}}
+    {%- elif family in ['float', 'double'] -%}
+        {#- A cast makes infinity of a number that is too big. -#}
+        {{- return(
+            "case when abs(try_cast(" ~ text ~ " as " ~ family ~ ")) < double('infinity') or " ~ text
+            ~ " in ('NaN', 'Infinity', '-Infinity') then try_cast(" ~ text ~ " as " ~ family ~ ") end"
+        ) -}}
+    {%- elif family == 'date' -%}
+        {{- return(spark_cdc._date_value(text, encoding, time_zone)) -}}
+    {%- elif family in ['timestamp', 'timestamp_ntz'] -%}
+        {{- return(spark_cdc._timestamp_value(text, family, encoding, time_zone)) -}}
+    {%- endif -%}
+    {{- return('try_cast(' ~ text ~ ' as ' ~ family ~ ')') -}}
+{%- endmacro -%}
+
+{#- U+FFFD stands where a decoder met bytes that it could not read: the source's text is gone. -#}
+{%- macro _string_value(text, encoding) -%}
+    {%- if encoding in ['time_milliseconds', 'time_microseconds', 'time_nanoseconds'] -%}
+        {{- return(spark_cdc._time_of_day(text, encoding)) -}}
+    {%- endif -%}
+    {{- return("case when not contains(" ~ text ~ ", '\\uFFFD') then " ~ text ~ " end") -}}
+{%- endmacro -%}
+
+{#- A cast rounds what has more digits after the point than the type: the text must have none but zeros there. -#}
+{%- macro _decimal_value(text, column, encoding) -%}
+    {%- if encoding == 'base64' -%}
+        {%- set unscaled = spark_cdc._big_endian_integer(text) -%}
+        {{- return(
+            "try_cast(concat(cast(" ~ unscaled ~ " as string), 'E-" ~ column.scale ~ "') as " ~ column.type ~ ")"
+        ) -}}
+    {%- endif -%}
+    {%- set plain = "^[+-]?[0-9]*+(?:\\.[0-9]{0," ~ column.scale ~ "}+0*+)?$" -%}
+    {%- set digits_after_point = "length(regexp_extract(" ~ text ~ ", r'\\.([0-9]*?)0*[eE]', 1))" -%}
+    {%- set exponent = "try_cast(regexp_extract(" ~ text ~ ", '[eE]([+-]?[0-9]{1,5})$', 1) as int)" -%}
+    {{- return(
+        "case when " ~ text ~ " rlike r'" ~ plain ~ "' then try_cast(" ~ text ~ " as " ~ column.type ~ ")"
+        ~ " when " ~ digits_after_point ~ " - " ~ exponent ~ " <= " ~ column.scale
+        ~ " then try_cast(" ~ text ~ " as " ~ column.type ~ ") end"
+    ) -}}
+{%- endmacro -%}
+
+{%- macro _date_value(text, encoding, time_zone) -%}
+    {%- if encoding == 'text' -%}
+        {{- return(
+            "case when " ~ text ~ " rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' then try_cast(" ~ text ~ " as date) end"
+        ) -}}
+    {%- elif encoding == 'days' -%}
+        {#- 0001-01-01 to 9999-12-31; beyond it a date has no four-digit year and stands for infinity or damage. -#}
+        {{- return(
+            "case when try_cast(" ~ text ~ " as int) between -719162 and 2932896 then date_add(date'1970-01-01', "
+            ~ "try_cast(" ~ text ~ " as int)) end"
+        ) -}}
+    {%- endif -%}
+    {%- set local = spark_cdc._timestamp_value(text, 'timestamp_ntz', encoding, time_zone) -%}
+    {{- return(
+        "case when cast(cast(" ~ local ~ " as date) as timestamp_ntz) = " ~ local ~ " then cast(" ~ local ~ " as date) end"
+    ) -}}
+{%- endmacro -%}
+
+{%- macro _timestamp_value(text, family, encoding, time_zone) -%}
+    {%- set zone = spark_cdc._literal(time_zone) -%}
+    {%- if encoding == 'text' -%}
+        {%- set local_text = "^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\\.[0-9]{1,6}+0*+)?$" -%}
+        {%- set instant_text = local_text | replace('$', '(?:Z|[+-][0-9]{2}:?[0-9]{2})$') -%}
+        {%- if family == 'timestamp_ntz' -%}
+            {%- set utc = "timestampadd(MICROSECOND, unix_micros(try_cast(" ~ text
+                ~ " as timestamp)), timestamp_ntz'1970-01-01 00:00:00')" -%}
+            {{- return(
+                "case when " ~ text ~ " rlike r'" ~ local_text ~ "' then try_cast(" ~ text ~ " as timestamp_ntz)"
+                ~ " when " ~ text ~ " rlike r'" ~ instant_text ~ "' then convert_timezone('UTC', " ~ zone ~ ", " ~ utc ~ ") end"
+            ) -}}
+        {%- endif -%}
+        {{- return(
+            "case when " ~ text ~ " rlike r'" ~ instant_text ~ "' then try_cast(" ~ text ~ " as timestamp)"
+            ~ " when " ~ text ~ " rlike r'" ~ local_text ~ "' then try_cast(concat(" ~ text ~ ", ' ', " ~ zone
+            ~ ") as timestamp) end"
+        ) -}}
+    {%- endif -%}
+    {%- set microseconds = spark_cdc._epoch_microseconds(text, encoding) -%}
+    {%- if family == 'timestamp' -%}
+        {{- return('timestamp_micros(' ~ microseconds ~ ')') -}}
+    {%- endif -%}
+    {%- set utc = "timestampadd(MICROSECOND, " ~ microseconds ~ ", timestamp_ntz'1970-01-01 00:00:00')" -%}
+    {{- return(utc if time_zone == 'UTC' else "convert_timezone('UTC', " ~ zone ~ ", " ~ utc ~ ")") -}}
+{%- endmacro -%}
+
+{#- Microseconds since 1970-01-01 00:00:00, from 0001-01-01 to 9999-12-31; a finer digit that is not 0 does not fit. -#}
+{%- macro _epoch_microseconds(text, encoding) -%}
+    {%- set number = 'try_cast(' ~ text ~ ' as bigint)' -%}
+    {%- if encoding == 'nanoseconds' -%}
+        {%- set number = 'case when ' ~ number ~ ' % 1000 = 0 then ' ~ number ~ ' div 1000 end' -%}
+    {%- endif -%}
+    {%- set factor = {'seconds': 1000000, 'milliseconds': 1000}.get(encoding, 1) -%}
+    {%- set lowest, highest = -62135596800000000 // factor, 253402300799999999 // factor -%}
+    {{- return(
+        'case when ' ~ number ~ ' between ' ~ lowest ~ ' and ' ~ highest ~ ' then ' ~ number ~ ' * ' ~ factor ~ ' end'
+    ) -}}
+{%- endmacro -%}
+
+{#- A time of day or a signed span, as databases print it: [-]HH:MM:SS[.ffffff], hours beyond 24 included. -#}
+{%- macro _time_of_day(text, encoding) -%}
+    {%- set number = 'try_cast(' ~ text ~ ' as bigint)' -%}
+    {%- set per_second = {'time_milliseconds': 1000, 'time_microseconds': 1000000, 'time_nanoseconds': 1000000000}[encoding] -%}
+    {%- set digits = (per_second | string | length) - 1 -%}
+    {%- set second = 'abs(' ~ number ~ ') div ' ~ per_second -%}
+    {%- set fraction = 'abs(' ~ number ~ ') % ' ~ per_second -%}
+    {{- return(
+        "concat(case when " ~ number ~ " < 0 then '-' else '' end, lpad(cast(" ~ second ~ " div 3600 as string), "
+        ~ "greatest(2, length(cast(" ~ second ~ " div 3600 as string))), '0'), ':', lpad(cast(" ~ second
+        ~ " div 60 % 60 as string), 2, '0'), ':', lpad(cast(" ~ second ~ " % 60 as string), 2, '0'), "
+        ~ "case when " ~ fraction ~ " = 0 then '' else concat('.', trim(trailing '0' from lpad(cast(" ~ fraction
+        ~ " as string), " ~ digits ~ ", '0'))) end)"
+    ) -}}
+{%- endmacro -%}

@@ -1,0 +1,239 @@
+"""The command line: `spark-cdc`."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from dbt_spark_cdc import __version__
+from dbt_spark_cdc.decode import AUTO, Decoder, Options, Source, UsageError
+from dbt_spark_cdc.macros import MacroLibrary
+from dbt_spark_cdc.project import project_root
+
+STANDARD_INPUT = "-"
+# A terminal acts on some of these, and some tools take others for the end of a line.
+ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029]")
+
+
+class _OneSentence(click.Group):
+    """A group whose errors of use are one line on standard error, with exit code 2."""
+
+    def main(self, *args: Any, standalone_mode: bool = True, **kwargs: Any) -> Any:
+        if not standalone_mode:
+            return super().main(*args, standalone_mode=False, **kwargs)
+        try:
+            sys.exit(super().main(*args, standalone_mode=False, **kwargs) or 0)
+        except click.ClickException as error:
+            where = (
+                error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "spark-cdc"
+            )
+            click.echo(f"{where}: {_one_line(error.format_message())}", err=True)
+            sys.exit(error.exit_code)
+        except click.Abort:
+            sys.exit(130)
+
+
+@click.group(cls=_OneSentence, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="spark-cdc")
+def main() -> None:
+    """Change messages of vendor formats, read as the dbt package spark_cdc reads them."""
+
+
+@main.command()
+@click.argument(
+    "files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, allow_dash=True)
+)
+@click.option(
+    "--format",
+    "format_",
+    default=AUTO,
+    metavar="NAME",
+    help="The messages' format: canal, debezium, dataworks, or auto, which tells it from each file's first "
+    "messages.  [default: auto]",
+)
+@click.option("--dialect", metavar="NAME", help="Whose way of writing the format, such as flat for debezium.")
+@click.option(
+    "--columns",
+    metavar="NAME:TYPE,...",
+    multiple=True,
+    help="Show these columns, typed as a model types them: id:bigint,price:decimal(10,2). A type may say how "
+    "the source writes it: at:timestamp from microseconds. Without it every column that is found is shown, as "
+    "the text that the message has.",
+)
+@click.option(
+    "--key",
+    metavar="[TABLE=]NAME,...",
+    multiple=True,
+    help="The columns that identify a row, for all tables or for one: --key id --key lines=order_id,line. "
+    "Without it the key that the messages name.",
+)
+@click.option("--state", is_flag=True, help="Show, for each table, its rows after all changes instead.")
+@click.option(
+    "--out",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write one file of results for each input there, under the input's name. Without it results go to "
+    "standard output.",
+)
+def decode(
+    files: tuple[str, ...],
+    format_: str,
+    dialect: str | None,
+    columns: tuple[str, ...],
+    key: tuple[str, ...],
+    state: bool,
+    out: Path | None,
+) -> None:
+    """Show what FILES of messages hold: one line of JSON per message or row change.
+
+    A line of a file is a message's value, or an object with topic, partition, offset, timestamp, key, value and
+    headers; the line `null` is a tombstone. `-` reads standard input. The answer names the message's lines,
+    counted from 0. A message that cannot be read is a line of kind `error`, and the exit code stays 0.
+
+    \b
+    spark-cdc decode orders.jsonl
+    spark-cdc decode --format debezium --state --key id customers.jsonl
+    spark-cdc decode captures/*.jsonl --out decoded
+    """
+    context = click.get_current_context()
+    try:
+        decoder = Decoder(
+            MacroLibrary(project_root()), Options(format_, dialect, _columns(columns), _keys(key))
+        )
+        targets = _targets(files, out)
+        sources = [_source(file) for file in files]
+        opened = decoder.files(sources, files)
+    except UsageError as error:
+        raise click.UsageError(str(error), context) from None
+    results = _run(decoder, opened, state, sum(len(source.data) for source in sources), context)
+    if out is None:
+        for result in results:
+            _write(sys.stdout.buffer, result)
+        sys.stdout.buffer.flush()
+        return
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for target, result in zip(targets, results, strict=True):
+            with target.open("wb") as file:
+                _write(file, result)
+    except OSError as error:
+        raise click.UsageError(
+            f"option --out must be a folder that can be written; got {error}.", context
+        ) from None
+    if not state:
+        _summary([file.format for file in opened], targets, results)
+
+
+def _run(
+    decoder: Decoder, files: list[Any], state: bool, size: int, context: click.Context
+) -> list[list[Any]]:
+    if not any(file.messages for file in files):
+        return [[] for _ in files]
+    try:
+        from dbt_spark_cdc.demo import quiet_spark
+        from dbt_spark_cdc.local_spark import local_spark
+
+        with quiet_spark(), local_spark(size) as spark:
+            return decoder.states(spark, files) if state else decoder.changes(spark, files)
+    except ImportError as error:
+        raise click.ClickException(
+            f"decode needs Spark, which is not installed ({error}); type pip install 'dbt-spark-cdc[dbt]'."
+        ) from None
+
+
+def _source(file: str) -> Source:
+    if file == STANDARD_INPUT:
+        return Source("stdin", sys.stdin.buffer.read())
+    path = Path(file)
+    return Source(path.stem, path.read_bytes())
+
+
+def _targets(files: tuple[str, ...], out: Path | None) -> list[Path]:
+    """The result files; an input is never overwritten, and no two share a result."""
+    if out is None:
+        return []
+    names = ["stdin.jsonl" if file == STANDARD_INPUT else Path(file).name for file in files]
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise UsageError(
+                f"option --out must be given with files of different names; got {count} files named {name}."
+            )
+    targets = [out / name for name in names]
+    for file, target in zip(files, targets, strict=True):
+        if file != STANDARD_INPUT and target.exists() and target.samefile(file):
+            raise UsageError(f"option --out must be another folder than the input's; got {out}.")
+    return targets
+
+
+def _columns(options: tuple[str, ...]) -> dict[str, str] | None:
+    if not options:
+        return None
+    columns: dict[str, str] = {}
+    for text in options:
+        # Commas inside parentheses belong to a type.
+        for part in re.split(r",(?![^()]*\))", text):
+            name, colon, declared = part.rpartition(":")
+            name = name.strip()
+            if not colon or not name or not declared.strip():
+                raise UsageError(
+                    "option --columns must be name:type, with commas between, such as id:bigint,name:string; "
+                    f"got `{part}`."
+                )
+            if name in columns:
+                raise UsageError(f"option --columns must name each column once; got `{name}` twice.")
+            columns[name] = declared.strip()
+    return columns
+
+
+def _keys(options: tuple[str, ...]) -> dict[str | None, list[str]]:
+    keys: dict[str | None, list[str]] = {}
+    for text in options:
+        table, equals, names = text.rpartition("=")
+        parts = [name.strip() for name in names.split(",")]
+        if not all(parts) or len(set(parts)) < len(parts) or (equals and not table.strip()):
+            raise UsageError(
+                "option --key must be column names with commas between, such as id or orders=id,line; "
+                f"got `{text}`."
+            )
+        if keys.setdefault(table.strip() or None, parts) is not parts:
+            raise UsageError(
+                f"option --key must be given once for all tables and once for a table; got `{text}` too."
+            )
+    return keys
+
+
+def _write(file: Any, result: list[dict[str, Any]]) -> None:
+    for entry in result:
+        text = json.dumps(entry, ensure_ascii=False, separators=(",", ":"))
+        file.write(ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode("utf-8") + b"\n")
+
+
+def _summary(formats: list[str], targets: list[Path], results: list[list[dict[str, Any]]]) -> None:
+    """What was written, on standard error: counts only."""
+    table = Table(box=None, pad_edge=False)
+    for heading in ("file", "format", "rows", "other", "pending", "errors"):
+        table.add_column(heading, justify="left" if heading in ("file", "format") else "right")
+    for name, target, result in zip(formats, targets, results, strict=True):
+        kinds = Counter(entry["kind"] for entry in result)
+        rows, pending, errors = kinds["row"], kinds["pending"], kinds["error"]
+        other = len(result) - rows - pending - errors
+        table.add_row(_one_line(str(target)), name, *map(str, (rows, other, pending, errors)))
+    Console(stderr=True, markup=False, emoji=False).print(table)
+
+
+def _one_line(text: str) -> str:
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode() for c in " ".join(text.split())
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""cdc_type(vendor, code): what a vendor's type code means, and the Spark type to declare for it."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import re
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from dbt_spark_cdc.functions._arrow import texts
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_LARGEST_SPARK_DECIMAL = 38
+_ARGUMENTS = re.compile(r"\s*\((.*)\)", re.DOTALL)
+_PRECISION_AND_SCALE = re.compile(r"([0-9]{1,3})(?:,([0-9]{1,3}))?", re.ASCII)
+
+
+class TypeName(NamedTuple):
+    """The name of a type and the Spark SQL type to declare for a column of it."""
+
+    name: str
+    spark_type: str
+
+
+def type_name(vendor: str | None, code: str | None) -> TypeName | None:
+    """Look a vendor's type code up in the seeds `seeds/type_codes/*.csv`, or return None.
+
+    Shape: `vendor` is canal, debezium or dataworks; `code` is the text of the code as the message has it. For
+    canal this is a `sqlType` number or a `mysqlType` text; its length is dropped and letters are lower-cased,
+    and the precision of a decimal is kept (string above 38 digits, as Spark has no such decimal).
+
+    Units: how the message writes the value stands in the seed's column `unit`.
+
+    Errors: unknown vendors, unknown codes and NULL give None. FileNotFoundError when the installation has
+    lost its type codes.
+
+    Source: the seeds, which dbt loads from the same files.
+
+    >>> type_name("canal", "decimal(20,4) unsigned")
+    TypeName(name='DECIMAL UNSIGNED', spark_type='decimal(20,4)')
+    """
+    if vendor is None or code is None:
+        return None
+    if vendor != "canal":
+        return _type_names().get((vendor, code))
+    arguments = _ARGUMENTS.search(code)
+    base = code if arguments is None else code[: arguments.start()] + code[arguments.end() :]
+    found = _type_names().get((vendor, base.lower()))
+    if found is None or arguments is None or not found.name.startswith("DECIMAL"):
+        return found
+    return found._replace(spark_type=_spark_decimal(arguments.group(1)))
+
+
+def _spark_decimal(arguments: str) -> str:
+    numbers = _PRECISION_AND_SCALE.fullmatch(arguments)
+    if numbers is None or int(numbers.group(1)) > _LARGEST_SPARK_DECIMAL:
+        return "string"
+    return f"decimal({numbers.group(1)},{numbers.group(2) or 0})"
+
+
+@functools.cache
+def _type_names() -> dict[tuple[str, str], TypeName]:
+    names = {}
+    for file in _seed_files():
+        for row in csv.DictReader(file.read_text(encoding="utf-8").splitlines()):
+            names[row["vendor"], row["code"]] = TypeName(row["name"], row["spark_type"])
+    return names
+
+
+def _seed_files() -> list:
+    # A wheel carries the dbt project inside the package; an editable install reads the repository's seeds.
+    in_package = resources.files("dbt_spark_cdc").joinpath("project", "seeds", "type_codes")
+    in_repository = Path(__file__).resolve().parents[3] / "seeds" / "type_codes"
+    for folder in (in_package, in_repository):
+        if folder.is_dir():
+            return [file for file in folder.iterdir() if file.name.endswith(".csv")]
+    raise FileNotFoundError(
+        "dbt_spark_cdc: the type codes are missing; allowed are project/seeds/type_codes in the installed "
+        "package or seeds/type_codes in the repository; got neither. Install dbt-spark-cdc again."
+    )
+
+
+def type_name_arrow(vendor: pa.Array, code: pa.Array) -> pa.Array:
+    """Apply `type_name` to Arrow columns."""
+    import pyarrow as pa
+
+    found = map(type_name, texts(vendor), texts(code))
+    rows = [None if name is None else name._asdict() for name in found]
+    return pa.array(rows, type=pa.struct([("name", pa.string()), ("spark_type", pa.string())]))

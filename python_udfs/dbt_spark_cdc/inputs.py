@@ -1,0 +1,90 @@
+"""Files of messages: a value per line, or captured messages as objects with topic, offset and value."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from typing import Any, NamedTuple
+
+BIGINT = range(-(2**63), 2**63)
+
+
+class Message(NamedTuple):
+    """One line of a file. Texts are bytes, as Kafka has them."""
+
+    line: int
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int | None  # milliseconds since 1970
+    key: bytes | None
+    value: bytes | None
+    headers: list[dict[str, Any]] | None
+
+
+def read_messages(topic: str, data: bytes) -> list[Message]:
+    """Return the messages of a file, one per line.
+
+    A line is a captured message when it is an object with a member `value` (a text or null) and a member
+    `topic` or `offset`; otherwise it is itself the value, byte for byte, and the line's number is its offset
+    in partition 0 of `topic`. A line `null` is a message without a value. Lines end at line feeds only,
+    because other separators stand inside values.
+    """
+    lines = data.removeprefix(codecs.BOM_UTF8).split(b"\n")
+    if not lines[-1]:
+        lines.pop()  # what follows the last line feed is no line
+    return [_captured(n, topic, line) or _bare(n, topic, line) for n, line in enumerate(lines)]
+
+
+def _bare(number: int, topic: str, line: bytes) -> Message:
+    value = None if line.strip() == b"null" else line
+    return Message(number, topic, 0, number, None, None, value, None)
+
+
+def _captured(number: int, topic: str, line: bytes) -> Message | None:
+    if b'"value"' not in line:
+        return None
+    try:
+        captured = json.loads(line.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(captured, dict) or not _is_text(captured.get("value", 0)):
+        return None
+    if not isinstance(captured.get("topic"), str) and not _is_bigint(captured.get("offset")):
+        return None
+    name, partition, offset = (captured.get(field) for field in ("topic", "partition", "offset"))
+    timestamp, key = captured.get("timestamp"), captured.get("key")
+    return Message(
+        line=number,
+        # A topic's name is ASCII in Kafka; whatever else stands here must only not stop the reading.
+        topic=name.encode("utf-8", "replace").decode() if isinstance(name, str) else topic,
+        partition=partition if _is_bigint(partition) else 0,
+        offset=offset if _is_bigint(offset) else number,
+        timestamp=timestamp if _is_bigint(timestamp) and abs(timestamp) < 2**53 else None,
+        key=_bytes(key),
+        value=_bytes(captured["value"]),
+        headers=_headers(captured.get("headers")),
+    )
+
+
+def _headers(headers: Any) -> list[dict[str, Any]] | None:
+    if not isinstance(headers, list):
+        return None
+    return [
+        {"key": header[0].encode("utf-8", "replace").decode(), "value": _bytes(header[1])}
+        for header in headers
+        if isinstance(header, list) and len(header) == 2 and isinstance(header[0], str)
+    ]
+
+
+def _bytes(text: Any) -> bytes | None:
+    # Half of a surrogate pair is no character: these bytes are not UTF-8, and the macros say so.
+    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else None
+
+
+def _is_text(value: Any) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def _is_bigint(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value in BIGINT

@@ -1,0 +1,101 @@
+"""Renders the package's own macros outside a dbt run.
+
+`spark-cdc decode` and the tests need the SQL that the macros write, without a dbt project around it. The rules are
+dbt's: `return()` gives a value back, `spark_cdc.<name>` finds a macro, `adapter.dispatch` takes `spark__<name>` before
+`default__<name>`, and `exceptions.raise_compiler_error` stops with a sentence. Materializations and tests are not
+rendered here: they need a run.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import jinja2
+
+RENDERED_FOLDERS = ("_internal", "apply", "envelopes", "events", "values")
+
+
+class CompilerError(Exception):
+    """A macro refused its arguments. The message is the sentence that dbt would show."""
+
+
+class _MacroReturn(Exception):
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class MacroLibrary:
+    """All macros of a project folder; `library.call("messages", ...)` gives what the macro gives."""
+
+    def __init__(self, project: Path) -> None:
+        environment = jinja2.Environment(extensions=["jinja2.ext.do"], undefined=jinja2.StrictUndefined)
+        environment.globals.update(
+            {
+                "return": _raise_return,
+                "spark_cdc": self,
+                "adapter": SimpleNamespace(dispatch=self._dispatch),
+                "exceptions": SimpleNamespace(raise_compiler_error=_raise_compiler_error),
+                "target": SimpleNamespace(type="spark"),
+                "var": lambda _name, default=None: default,
+                "is_incremental": lambda: False,
+                "execute": True,
+                "modules": SimpleNamespace(re=re),
+                "this": None,
+                "model": None,
+            }
+        )
+        self._macros = dict(_load(environment, project / "macros"))
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        return self[name]
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        try:
+            return self._macros[name]
+        except KeyError:
+            raise AttributeError(f"spark_cdc has no macro `{name}`") from None
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        return self[name](*args, **kwargs)
+
+    def names(self) -> set[str]:
+        return set(self._macros)
+
+    def _dispatch(self, name: str, _namespace: str) -> Callable[..., Any]:
+        for prefix in ("spark__", "default__"):
+            if prefix + name in self._macros:
+                return self._macros[prefix + name]
+        raise CompilerError(f"spark_cdc: no macro `spark__{name}` or `default__{name}` was found")
+
+
+def _load(environment: jinja2.Environment, folder: Path) -> Iterator[tuple[str, Callable[..., Any]]]:
+    for name in RENDERED_FOLDERS:
+        for file in sorted((folder / name).glob("**/*.sql")):
+            template = environment.from_string(file.read_text(encoding="utf-8"))
+            # Not `template.module`: jinja keeps names with a leading underscore out of it.
+            context = template.new_context()
+            for _ in template.root_render_func(context):
+                pass
+            for macro_name, macro in context.vars.items():
+                if isinstance(macro, jinja2.runtime.Macro):
+                    yield macro_name, _returning(macro)
+
+
+def _returning(macro: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return macro(*args, **kwargs)
+        except _MacroReturn as returned:
+            return returned.value
+
+    return call
+
+
+def _raise_return(value: Any = None) -> None:
+    raise _MacroReturn(value)
+
+
+def _raise_compiler_error(message: str) -> None:
+    raise CompilerError(message)

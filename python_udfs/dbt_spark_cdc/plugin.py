@@ -1,0 +1,161 @@
+"""The dbt plugin: makes the package's functions known to dbt's Spark session, with no step by the user.
+
+dbt creates the plugin on every command, before it connects. It then only puts two small wrappers around the
+Spark adapter: one where a connection is opened, which knows the method, and one where a statement of
+`method: session` is run, which registers the functions before the first one. Nothing here may break dbt, so
+every failure ends as one log line.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from dbt.plugins.manager import dbtPlugin
+from dbt_common.events.base_types import EventLevel
+from dbt_common.events.functions import fire_event
+from dbt_common.events.types import Note
+
+from dbt_spark_cdc.registry import register
+
+_CONNECTIONS = "dbt.adapters.spark.connections"
+_WRAPPED = "_spark_cdc_wrapped"
+
+_lock = threading.Lock()
+
+
+class _State:
+    """What this process has done already; guarded by `_lock`."""
+
+    prepared_session: Any = None
+    said_unavailable = False
+
+
+class SparkCdcPlugin(dbtPlugin):
+    """Registers the functions of `dbt_spark_cdc.registry` in the Spark session of `method: session`."""
+
+    def initialize(self) -> None:
+        """Wrap the Spark adapter. Starts no Spark, imports no pyspark and never raises."""
+        # dbt has read the profile by now: with another adapter, and in `dbt deps`, this module is missing.
+        connections = sys.modules.get(_CONNECTIONS)
+        if connections is None:
+            return
+        try:
+            with _lock:
+                _State.said_unavailable = False
+                _wrap_open(connections.SparkConnectionManager)
+        except Exception as error:
+            _say_failure(error)
+
+
+def _wrap_open(manager: Any) -> None:
+    original = manager.__dict__["open"].__func__
+    if getattr(original, _WRAPPED, False):
+        return
+
+    @functools.wraps(original)
+    def open_connection(cls: Any, connection: Any) -> Any:
+        _prepare_connection(connection)
+        return original(cls, connection)
+
+    setattr(open_connection, _WRAPPED, True)
+    manager.open = classmethod(open_connection)
+
+
+def _prepare_connection(connection: Any) -> None:
+    try:
+        method = str(connection.credentials.method)
+        with _lock:
+            if method == "session":
+                from dbt.adapters.spark import session
+
+                _wrap_execute(session.Cursor)
+            elif not _State.said_unavailable:
+                _State.said_unavailable = True
+                _say(
+                    "spark_cdc: the Python functions cdc_* exist with method session only, "
+                    f"not with {method}; everything else works."
+                )
+    except Exception as error:
+        _say_failure(error)
+
+
+def _wrap_execute(cursor: Any) -> None:
+    original: Callable = cursor.execute
+    if getattr(original, _WRAPPED, False):
+        return
+
+    @functools.wraps(original)
+    def execute(self: Any, sql: str, *parameters: Any) -> None:
+        _prepare_session(self.server_side_parameters)
+        return original(self, sql, *parameters)
+
+    setattr(execute, _WRAPPED, True)
+    cursor.execute = execute
+
+
+def _prepare_session(parameters: dict[str, str]) -> None:
+    with _lock:
+        if _is_alive(_State.prepared_session):
+            return
+        try:
+            _choose_worker_python(parameters)
+            session = _session(parameters)
+        except Exception:
+            # The statement itself will meet the same error, and dbt reports it better than we could.
+            return
+        _State.prepared_session = session
+        try:
+            names = register(session)
+            _say(f"spark_cdc: {len(names)} functions registered in the Spark session")
+        except Exception as error:
+            _say_failure(error)
+
+
+def _session(parameters: dict[str, str]) -> Any:
+    """Get the very session that dbt-spark is about to use: same settings, same order."""
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.enableHiveSupport()
+    for parameter, value in parameters.items():
+        builder = builder.config(parameter, value)
+    return builder.getOrCreate()
+
+
+def _choose_worker_python(parameters: dict[str, str]) -> None:
+    """Let local workers run this interpreter: Spark's default is whatever `python3` is first on PATH.
+
+    On a cluster this interpreter's path need not exist, so there the cluster's own setting stays.
+    """
+    chosen = parameters.get("spark.pyspark.python")
+    if chosen is None and parameters.get("spark.master", "local").startswith("local"):
+        chosen = sys.executable
+    if chosen:
+        os.environ.setdefault("PYSPARK_PYTHON", chosen)
+
+
+def _is_alive(session: Any) -> bool:
+    if session is None:
+        return False
+    try:
+        # No public question tells whether a classic session was stopped; a Spark Connect session has one.
+        return session._sc._jsc is not None
+    except Exception:
+        return not getattr(session, "is_stopped", False)
+
+
+def _say(message: str, level: EventLevel = EventLevel.INFO) -> None:
+    fire_event(Note(msg=message), level)
+
+
+def _say_failure(error: Exception) -> None:
+    reason = " ".join(str(error).split())
+    _say(
+        f"spark_cdc: the Python functions cdc_* could not be registered: {reason or type(error).__name__}; "
+        "everything else works.",
+        EventLevel.WARN,
+    )

@@ -1,0 +1,96 @@
+"""Fetch the jars that the local profile names, once: `python -m dbt_spark_cdc.setup_jars [folder]`.
+
+Spark could fetch them itself (`spark.jars.packages`), but then every start prints its resolver's tables and
+asks the network. So its resolver runs here once, its output is kept back unless it fails, and profiles name
+the files.
+A mirror is used when DEFAULT_ARTIFACT_REPOSITORY names one; that is Spark's own setting.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NoReturn
+
+# Coordinates, and what the file must hash to wherever it came from.
+JARS = {
+    "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0": (
+        "3123c3798af642dd537230923548e013ef41cc28b6626e5225808cf5670a0f82"
+    ),
+    "org.xerial:sqlite-jdbc:3.50.3.0": "a3f53a2aa15ae9425a9e793bbe9c8e5288febeb4b65ef5c1a4e80d4c2045cf08",
+}
+
+
+def main(argv: list[str] | None = None) -> None:
+    arguments = sys.argv[1:] if argv is None else argv
+    fetch(Path(arguments[0] if arguments else ".jars"))
+
+
+def jar_paths(folder: Path) -> dict[str, Path]:
+    """The file of each coordinate, in the order of the profile."""
+    return {jar: folder / "{1}-{2}.jar".format(*jar.split(":")) for jar in JARS}
+
+
+def fetch(folder: Path) -> None:
+    """Put the jars that are not there yet into the folder; a file is there whole or not at all."""
+    missing = {jar: path for jar, path in jar_paths(folder).items() if not path.is_file()}
+    if not missing:
+        return
+    print(f"Fetching {len(missing)} Spark jars into {folder.name} (about 60 MB, once) ...", flush=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".fetch-") as scratch:
+        output = resolve(list(missing), Path(scratch))
+        for jar, path in missing.items():
+            group, name, version = jar.split(":")
+            fetched = Path(scratch, "jars", f"{group}_{name}-{version}.jar")
+            if not fetched.is_file():
+                print("\n".join(output.strip().splitlines()[-20:]), file=sys.stderr)
+                stop(
+                    f"{jar} could not be fetched: check the network, or name your Maven mirror in "
+                    "DEFAULT_ARTIFACT_REPOSITORY, then run the same command again."
+                )
+            if hashlib.sha256(fetched.read_bytes()).hexdigest() != JARS[jar]:
+                stop(f"{jar} is not the file that was pinned: check the mirror that it came from.")
+            os.replace(fetched, path)
+
+
+def resolve(coordinates: list[str], scratch: Path) -> str:
+    """Run Spark's own resolver into a scratch folder and return what it printed."""
+    spark = find_spec("pyspark")
+    if spark is None or spark.origin is None:
+        stop("PySpark is not installed: type `pip install 'dbt-spark-cdc[dbt]'`, then run this again.")
+    home = Path(spark.origin).parent
+    # Resolving is a side effect of submitting an application, so submit one that does nothing.
+    nothing = scratch / "nothing.py"
+    nothing.write_text("")
+    command = [
+        str(home / "bin" / "spark-submit"),
+        *("--master", "local[1]"),
+        *("--packages", ",".join(coordinates)),
+        *("--exclude-packages", "org.slf4j:slf4j-api"),  # Spark has its own
+        *("--conf", f"spark.jars.ivy={scratch}"),
+        str(nothing),
+    ]
+    done = subprocess.run(
+        command,
+        env={**os.environ, "SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return done.stdout
+
+
+def stop(sentence: str) -> NoReturn:
+    sys.exit(f"spark-cdc setup: {sentence}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""One Spark session for all Python tests, set up as dbt-spark's `method: session` sets it up."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PACKAGE_PATH = str(REPOSITORY / "python_udfs")
+
+# The workers import the package too; with an editable install both lines change nothing.
+if PACKAGE_PATH not in sys.path:
+    sys.path.insert(0, PACKAGE_PATH)
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [PACKAGE_PATH, os.environ.get("PYTHONPATH")]))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark whatever asks for the session, so that `-m "not spark"` leaves only quick tests."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker("spark")
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """The root of the repository."""
+    return REPOSITORY
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A local session that has the package's functions; ANSI is off, as dbt-spark forces it."""
+    from dbt_spark_cdc import register
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    session = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.ansi.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
+        .getOrCreate()
+    )
+    register(session)
+    yield session
+    session.stop()

@@ -1,0 +1,533 @@
+"""The three functions, as Python and as SQL: same answers, and no input stops a batch."""
+
+from __future__ import annotations
+
+import base64
+import doctest
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from dbt_spark_cdc import register
+from dbt_spark_cdc.functions import decode_binary as decode_binary_module
+from dbt_spark_cdc.functions import detect as detect_module
+from dbt_spark_cdc.functions import type_name as type_name_module
+from dbt_spark_cdc.functions.decode_binary import decode_binary
+from dbt_spark_cdc.functions.detect import RULES, detect
+from dbt_spark_cdc.functions.type_name import type_name
+from hypothesis import given
+from hypothesis import strategies as st
+
+ALL_BYTES = bytes(range(256))
+
+ENCODERS = {
+    "base64": lambda data: base64.b64encode(data).decode(),
+    "base64_url": lambda data: base64.urlsafe_b64encode(data).decode(),
+    "hex": lambda data: data.hex(),
+    "latin1": lambda data: data.decode("latin-1"),
+    "java_bytes": lambda data: str([byte - 256 if byte > 127 else byte for byte in data]),
+}
+
+NOT_OF_THE_ENCODING = [
+    ("base64", "YQ"),  # padding is missing
+    ("base64", "YQ=="[:3]),
+    ("base64", "YR=="),  # bits that no encoder writes
+    ("base64", "YQ== "),
+    ("base64", "Y\nQ=="),
+    ("base64", "-_-_"),
+    ("base64", "YQ==YQ=="),
+    ("base64", "===="),
+    ("base64", "汉字汉字"),
+    ("base64_url", "+/+/"),
+    ("base64_url", "YQ"),
+    ("hex", "0"),
+    ("hex", "0x00"),
+    ("hex", "\\x00"),
+    ("hex", "00 00"),
+    ("hex", "gg"),
+    ("hex", "٠٠"),  # digits, but not hexadecimal ones
+    ("latin1", "Ā"),
+    ("latin1", "\ufffd"),
+    ("java_bytes", ""),
+    ("java_bytes", "["),
+    ("java_bytes", "[ ]"),
+    ("java_bytes", "[1,2]"),
+    ("java_bytes", "[1, 2"),
+    ("java_bytes", "[1, 2, ]"),
+    ("java_bytes", "[256]"),
+    ("java_bytes", "[-129]"),
+    ("java_bytes", "[01]"),
+    ("java_bytes", "[-0]"),
+    ("java_bytes", "[+1]"),
+    ("java_bytes", "[1.0]"),
+    ("java_bytes", "[١]"),
+    ("java_bytes", "[[1]]"),
+    ("utf8", "a"),
+    ("BASE64", "YQ=="),
+    ("", "a"),
+]
+
+
+@pytest.mark.parametrize("module", [decode_binary_module, detect_module, type_name_module])
+def test_the_example_in_the_docstring_is_true(module: Any) -> None:
+    results = doctest.testmod(module)
+    assert results.attempted == 1
+    assert results.failed == 0
+
+
+@pytest.mark.parametrize("encoding", ENCODERS)
+def test_every_byte_value_comes_back(encoding: str) -> None:
+    assert decode_binary(ENCODERS[encoding](ALL_BYTES), encoding) == ALL_BYTES
+
+
+@pytest.mark.parametrize("encoding", ENCODERS)
+@given(data=st.binary(max_size=300))
+def test_any_bytes_come_back(encoding: str, data: bytes) -> None:
+    assert decode_binary(ENCODERS[encoding](data), encoding) == data
+
+
+@given(data=st.binary(max_size=300))
+def test_a_java_byte_list_may_hold_bytes_without_sign(data: bytes) -> None:
+    assert decode_binary(str(list(data)), "java_bytes") == data
+
+
+@given(data=st.binary(max_size=300))
+def test_hexadecimal_digits_may_be_of_either_case(data: bytes) -> None:
+    assert decode_binary(data.hex().upper(), "hex") == data
+
+
+@pytest.mark.parametrize("encoding", ["base64", "base64_url", "hex", "latin1"])
+def test_empty_text_is_empty_bytes(encoding: str) -> None:
+    assert decode_binary("", encoding) == b""
+
+
+@pytest.mark.parametrize(("encoding", "text"), NOT_OF_THE_ENCODING)
+def test_text_that_is_not_of_the_encoding_gives_null(encoding: str, text: str) -> None:
+    assert decode_binary(text, encoding) is None
+
+
+@pytest.mark.parametrize(("text", "encoding"), [(None, "hex"), ("00", None), (None, None)])
+def test_null_gives_null(text: str | None, encoding: str | None) -> None:
+    assert decode_binary(text, encoding) is None
+
+
+@given(text=st.text(), encoding=st.sampled_from([*ENCODERS, "other"]))
+def test_no_text_raises(text: str, encoding: str) -> None:
+    decoded = decode_binary(text, encoding)
+    assert decoded is None or isinstance(decoded, bytes)
+
+
+CANAL = {
+    "data": [{"id": "1"}],
+    "database": "shop",
+    "es": 1609344671000,
+    "gtid": "",
+    "id": 7,
+    "isDdl": False,
+    "mysqlType": {"id": "bigint(20)"},
+    "old": None,
+    "pkNames": ["id"],
+    "sql": "",
+    "sqlType": {"id": -5},
+    "table": "orders",
+    "ts": 1609344671026,
+    "type": "INSERT",
+}
+CANAL_BEFORE_GTID = {key: value for key, value in CANAL.items() if key != "gtid"}
+SOURCE = {"version": "3.5.0.Final", "connector": "mysql", "name": "shop", "db": "shop", "table": "orders"}
+ENVELOPE = {
+    "before": None,
+    "after": {"id": 1},
+    "source": SOURCE,
+    "transaction": None,
+    "op": "c",
+    "ts_ms": 1669796261933,
+    "ts_us": 1669796261933000,
+    "ts_ns": 1669796261933000000,
+}
+TRANSACTION = {"status": "END", "id": "x:1", "event_count": 2, "data_collections": [], "ts_ms": 1}
+SCHEMA_CHANGE = {
+    "source": SOURCE,
+    "ts_ms": 1,
+    "databaseName": "shop",
+    "schemaName": None,
+    "ddl": "alter table orders add b int",
+    "tableChanges": [],
+}
+MESSAGE = {
+    "op": "m",
+    "ts_ms": 1,
+    "source": SOURCE,
+    "transaction": None,
+    "message": {"prefix": "p", "content": ""},
+}
+DATAWORKS = {
+    "schema": {
+        "dataColumn": [{"name": "id", "type": "LONG"}],
+        "primaryKey": ["id"],
+        "source": {"dbType": "MySQL", "dbName": "shop", "tableName": "orders"},
+    },
+    "payload": {
+        "before": None,
+        "after": {"dataColumn": {"id": 1}},
+        "sequenceId": "1620457642589000000",
+        "timestamp": {"eventTime": 1620457896000},
+        "op": "INSERT",
+        "ddl": None,
+    },
+    "version": "0.0.1",
+}
+
+
+def wrapped(payload: dict, name: str) -> dict:
+    return {"schema": {"type": "struct", "fields": [], "optional": False, "name": name}, "payload": payload}
+
+
+KNOWN = {
+    "a row of Canal": (CANAL, ("canal", "canal", 1.0)),
+    "a statement of Canal": (
+        CANAL
+        | {"type": "QUERY", "isDdl": True, "table": "", "data": None, "sqlType": None, "mysqlType": None},
+        ("canal", "canal", 1.0),
+    ),
+    "a row of TiCDC": (CANAL_BEFORE_GTID | {"_tidb": {"commitTs": 1}}, ("canal", "ticdc", 1.0)),
+    "a watermark of TiCDC": (
+        CANAL_BEFORE_GTID | {"_tidb": {"watermarkTs": 1}, "type": "TIDB_WATERMARK", "data": None},
+        ("canal", "ticdc", 1.0),
+    ),
+    "a row of a Flink CDC pipeline": (
+        {"old": None, "data": [{}], "type": "INSERT", "database": "d", "table": "t", "pkNames": ["id"]},
+        ("canal", "flink", 1.0),
+    ),
+    "a row of the Canal writer of Flink": ({"data": [{}], "type": "DELETE"}, ("canal", "flink", 0.5)),
+    "a row of Debezium": (ENVELOPE, ("debezium", "envelope", 1.0)),
+    "a snapshot row of Debezium": (ENVELOPE | {"op": "r"}, ("debezium", "envelope", 1.0)),
+    "a truncate of Debezium": (ENVELOPE | {"op": "t", "after": None}, ("debezium", "envelope", 1.0)),
+    "a logical message of Debezium": (MESSAGE, ("debezium", "envelope", 1.0)),
+    "a transaction of Debezium": (TRANSACTION, ("debezium", "envelope", 1.0)),
+    "a schema change of Debezium": (SCHEMA_CHANGE, ("debezium", "envelope", 1.0)),
+    "a heartbeat of Debezium": ({"ts_ms": 1795248299589}, ("debezium", "envelope", 0.5)),
+    "a row of the Debezium writer of Flink": ({"after": {"id": 4}, "op": "c"}, ("debezium", "envelope", 0.5)),
+    "a wrapped row of Debezium": (wrapped(ENVELOPE, "shop.orders.Envelope"), ("debezium", "schema", 1.0)),
+    "a wrapped row with a null schema": ({"schema": None, "payload": ENVELOPE}, ("debezium", "schema", 1.0)),
+    "a wrapped logical message of Debezium": (
+        wrapped(MESSAGE, "io.debezium.connector.postgresql.MessageValue"),
+        ("debezium", "schema", 1.0),
+    ),
+    "a wrapped transaction of Debezium": (
+        wrapped(TRANSACTION, "io.debezium.connector.common.TransactionMetadataValue"),
+        ("debezium", "schema", 1.0),
+    ),
+    "a wrapped schema change of Debezium": (
+        wrapped(SCHEMA_CHANGE, "io.debezium.connector.mysql.SchemaChangeValue"),
+        ("debezium", "schema", 1.0),
+    ),
+    "a wrapped heartbeat of Debezium": (
+        wrapped({"ts_ms": 1}, "io.debezium.connector.common.Heartbeat"),
+        ("debezium", "schema", 1.0),
+    ),
+    "a wrapped flattened row that names its operation": (
+        wrapped({"id": 1, "__op": "c"}, "shop.orders.Value"),
+        ("debezium", "flat", 1.0),
+    ),
+    "a row of DataWorks": (DATAWORKS, ("dataworks", "dataworks", 1.0)),
+    "a heartbeat of DataWorks": (
+        {
+            "schema": {"dataColumn": None, "primaryKey": None, "source": None},
+            "payload": DATAWORKS["payload"] | {"op": "MHEARTBEAT", "after": None, "sequenceId": None},
+            "version": "0.0.1",
+        },
+        ("dataworks", "dataworks", 1.0),
+    ),
+    "a message of DataWorks with an op that is not listed": (
+        DATAWORKS | {"payload": DATAWORKS["payload"] | {"op": "XBEGIN"}},
+        ("dataworks", "dataworks", 0.5),
+    ),
+}
+
+UNKNOWN: dict[str, Any] = {
+    "a row of Huawei DRS from MySQL": CANAL_BEFORE_GTID | {"type": "UPDATE", "old": [{"id": "1"}]},
+    "a full-load row of Huawei DRS": CANAL_BEFORE_GTID | {"type": "INIT"},
+    "a row of Huawei DRS from GaussDB": {
+        key: value for key, value in CANAL_BEFORE_GTID.items() if key != "mysqlType"
+    }
+    | {"columnType": {}, "dbType": "GaussDB", "schema": "s", "opType": "UPDATE"},
+    "a document of Huawei DRS from MongoDB": {
+        "id": 256,
+        "op": "INSERT",
+        "dbType": "MongoDB",
+        "db": "d",
+        "coll": "c",
+        "value": "{}",
+        "where": None,
+        "es": 1,
+        "ts": 1,
+    },
+    "a row of OceanBase OMS, Default": {
+        "prevStruct": None,
+        "postStruct": {"id": 1},
+        "allMetaData": {"db": "t.d", "table_name": "x"},
+        "recordType": "INSERT",
+    },
+    "a row of OceanBase OMS, Canal": {key: value for key, value in CANAL_BEFORE_GTID.items() if key != "id"},
+    "a row of OceanBase OMS, DataWorks 2.0": {
+        "version": "2.0",
+        "schema": {"source": {"dbType": "ob_mysql"}, "column": [], "pk": ["id"]},
+        "payload": {"before": None, "after": {"data": {}}, "op": "INSERT", "timestamp": {}, "ddl": None},
+        "extend": {},
+    },
+    "a heartbeat of OceanBase OMS, DataWorks 2.0": {
+        "version": "2.0",
+        "payload": {"timestamp": {"eventTime": 1}, "op": "HEARTBEAT"},
+    },
+    "a row of CloudCanal": {
+        "action": "INSERT",
+        "before": [],
+        "bid": 0,
+        "data": [{}],
+        "db": "d",
+        "dbValType": {},
+        "isDdl": False,
+        "entryType": "ROWDATA",
+        "pks": [],
+        "schema": "d",
+        "table": "t",
+    },
+    "a row of CloudCanal, Canal": CANAL_BEFORE_GTID | {"id": 0, "old": []},
+    "a statement of CloudCanal, Canal": CANAL_BEFORE_GTID
+    | {"type": "ALTER", "tableChanges": {"type": "ALTER"}},
+    "a row of CloudCanal, Debezium": wrapped(
+        {
+            "op": "u",
+            "ts_ms": 1,
+            "after": {},
+            "before": {},
+            "source": {"db": "d", "table": "t", "connector": "MySQL", "file": "f", "pos": 1},
+        },
+        "d.t.Envelope",
+    ),
+    "a statement of CloudCanal, Debezium": wrapped(
+        {
+            "databaseName": "d",
+            "ddl": "alter table t",
+            "ts_ms": 1,
+            "source": {"connector": "MySQL"},
+            "tableChanges": {"type": "ALTER"},
+        },
+        "x",
+    ),
+    "a row of Aliyun DTS, Canal": CANAL | {"serverId": "1"},
+    "a row of KafkaRiverCanal": {
+        "binlog": "6816@mysql-bin.000070",
+        "time": 1,
+        "canalTime": 1,
+        "db": "d",
+        "table": "t",
+        "event": "i",
+        "columns": [],
+        "keys": ["id"],
+    },
+    "a row of Maxwell": {
+        "database": "d",
+        "table": "t",
+        "type": "insert",
+        "ts": 1,
+        "xid": 1,
+        "data": {"id": 1},
+    },
+    "a row of the Maxwell writer of Flink": {"data": {"id": 4}, "type": "insert"},
+    "a row of OGG": {
+        "table": "D.T",
+        "op_type": "I",
+        "op_ts": "x",
+        "pos": "1",
+        "before": {},
+        "after": {"id": 1},
+    },
+    "a row of the OGG writer of Flink": {"before": None, "after": {"id": 4}, "op_type": "I"},
+    "a row of AWS DMS": {"data": {"id": 1}, "metadata": {"operation": "insert", "record-type": "data"}},
+    "a row of TiCDC, Debezium": ENVELOPE | {"source": SOURCE | {"connector": "TiCDC"}},
+    "a Debezium row with an unknown op": ENVELOPE | {"op": "i"},
+    "a Debezium row whose op is no text": ENVELOPE | {"op": ["c"]},
+    "a flattened row of Debezium": {"id": 1, "__op": "c", "__deleted": "false"},
+    "a wrapped row that nothing marks as flattened": wrapped({"id": 1}, "shop.orders.Value"),
+    "a business object with an op alone": {"op": "c"},
+    "a key that is spelt like a path": KNOWN["a row of TiCDC"][0] | {"_tidb.commitTs": 1},
+    "an empty object": {},
+}
+
+NO_OBJECT = [
+    None,
+    "",
+    " ",
+    "null",
+    "[]",
+    '"text"',
+    "1",
+    "{",
+    '{"ts_ms": NaN}',
+    json.dumps(CANAL) + "x",
+    "[" * 100_000,
+    '{"a":' * 100_000,
+    "\x00",
+    "\ud800",
+]
+
+
+@pytest.mark.parametrize("case", KNOWN)
+def test_it_is_known(case: str) -> None:
+    message, expected = KNOWN[case]
+    assert tuple(detect(json.dumps(message))) == expected
+
+
+@pytest.mark.parametrize("case", UNKNOWN)
+def test_it_cannot_be_known(case: str) -> None:
+    assert tuple(detect(json.dumps(UNKNOWN[case]))) == (None, None, 0.0)
+
+
+@pytest.mark.parametrize("value", NO_OBJECT, ids=range(len(NO_OBJECT)))
+def test_what_is_no_json_object_cannot_be_known(value: str | None) -> None:
+    assert tuple(detect(value)) == (None, None, 0.0)
+
+
+def test_a_number_of_thousands_of_digits_does_not_hide_the_format() -> None:
+    message = json.dumps(CANAL).replace("1609344671000", "9" * 10_000)
+    assert detect(message).format == "canal"
+
+
+@pytest.mark.parametrize("case", KNOWN)
+def test_no_message_fits_the_rules_of_two_formats(case: str) -> None:
+    message, _ = KNOWN[case]
+    assert len({rule.format for rule in RULES if detect_module._fits(rule, message)}) == 1
+
+
+def test_each_rule_is_needed_by_a_known_message() -> None:
+    first = {
+        next(number for number, rule in enumerate(RULES) if detect_module._fits(rule, message))
+        for message, _ in KNOWN.values()
+    }
+    assert first == set(range(len(RULES)))
+
+
+def test_required_keys_lie_at_most_one_level_deep_so_that_sql_can_ask_for_them() -> None:
+    assert all(path.count(".") <= 1 for rule in RULES for path in rule.required | rule.one_of)
+
+
+@given(
+    value=st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda inner: st.dictionaries(
+            st.sampled_from(["op", "type", "data", "schema", "payload", "source", "ts_ms"]), inner
+        ),
+    )
+)
+def test_no_json_raises(value: Any) -> None:
+    assert detect(json.dumps(value)).confidence in (0.0, 0.5, 1.0)
+
+
+TYPES = [
+    ("canal", "-5", ("BIGINT", "bigint")),
+    ("canal", "bigint(20)", ("BIGINT", "bigint")),
+    ("canal", "BIGINT(20) UNSIGNED", ("BIGINT UNSIGNED", "decimal(20)")),
+    ("canal", "int(8) unsigned zerofill", ("INT UNSIGNED ZEROFILL", "bigint")),
+    ("canal", "decimal(38,10)", ("DECIMAL", "decimal(38,10)")),
+    ("canal", "decimal(10)", ("DECIMAL", "decimal(10,0)")),
+    ("canal", "decimal(65,30)", ("DECIMAL", "string")),
+    ("canal", "decimal(x)", ("DECIMAL", "string")),
+    ("canal", "enum('a(b','c)')", ("ENUM", "int")),
+    ("canal", "datetime(6)", ("DATETIME", "timestamp_ntz")),
+    ("debezium", "io.debezium.time.MicroTimestamp", ("MicroTimestamp", "timestamp_ntz")),
+    ("debezium", "int16", ("INT16", "smallint")),
+    ("dataworks", "BYTES", ("BYTES", "binary")),
+    ("canal", "94", None),
+    ("canal", "", None),
+    ("canal", "bigint'; drop table x", None),
+    ("dataworks", "bytes", None),
+    ("oracle", "12", None),
+    (None, "12", None),
+    ("canal", None, None),
+]
+
+
+@pytest.mark.parametrize(("vendor", "code", "expected"), TYPES)
+def test_a_type_code_has_a_name_and_a_spark_type(vendor: str, code: str, expected: tuple | None) -> None:
+    assert type_name(vendor, code) == expected
+
+
+def test_sql_decodes_binary_as_python_does(spark: Any) -> None:
+    cases = [(encoder(ALL_BYTES), encoding) for encoding, encoder in ENCODERS.items()]
+    cases += [(text, encoding) for encoding, text in NOT_OF_THE_ENCODING] + [(None, "hex"), ("00", None)]
+    rows = (
+        spark.createDataFrame(cases, "text string, encoding string")
+        .selectExpr("text", "encoding", "cdc_decode_binary(text, encoding) as decoded")
+        .collect()
+    )
+    assert len(rows) == len(cases)
+    for text, encoding, decoded in rows:
+        assert (None if decoded is None else bytes(decoded)) == decode_binary(text, encoding)
+
+
+def test_sql_detects_as_python_does(spark: Any) -> None:
+    values = [json.dumps(message) for message, _ in KNOWN.values()]
+    values += [json.dumps(message) for message in UNKNOWN.values()]
+    values += [value for value in NO_OBJECT if value != "\ud800"]
+    frame = spark.createDataFrame([(value,) for value in values], "value string")
+    for value, detected in frame.selectExpr("value", "cdc_detect(value)").collect():
+        assert tuple(detected) == tuple(detect(value))
+
+
+def test_sql_looks_types_up_as_python_does(spark: Any) -> None:
+    frame = spark.createDataFrame([case[:2] for case in TYPES], "vendor string, code string")
+    for vendor, code, found in frame.selectExpr("vendor", "code", "cdc_type(vendor, code)").collect():
+        assert found == type_name(vendor, code)
+
+
+def test_bytes_that_are_no_utf_8_do_not_stop_the_batch(spark: Any) -> None:
+    row = spark.sql(
+        """
+        select
+            collect_list(cdc_detect(value).confidence) as confidences,
+            count(cdc_decode_binary(value, 'latin1')) as decoded,
+            count(cdc_type('canal', value)) as types
+        from values (cast(X'FF' as string)), ('{"ts_ms": 1}') as messages(value)
+        """
+    ).first()
+    assert sorted(row.confidences) == [0.0, 0.5]
+    assert row.decoded == 1
+    assert row.types == 0
+
+
+def test_no_rows_give_no_rows(spark: Any) -> None:
+    frame = spark.createDataFrame([], "value string")
+    functions = ["cdc_detect(value)", "cdc_decode_binary(value, 'hex')", "cdc_type(value, value)"]
+    assert frame.selectExpr(*functions).collect() == []
+
+
+def test_the_sql_functions_return_the_documented_types(spark: Any) -> None:
+    schema = spark.sql("select cdc_decode_binary('', 'hex'), cdc_type('canal', '12'), cdc_detect('')").schema
+    assert [field.dataType.simpleString() for field in schema] == [
+        "binary",
+        "struct<name:string,spark_type:string>",
+        "struct<format:string,dialect:string,confidence:double>",
+    ]
+
+
+def test_registering_again_changes_nothing(spark: Any) -> None:
+    assert register(spark) == register(spark) == ["cdc_decode_binary", "cdc_type", "cdc_detect"]
+    assert bytes(spark.sql("select cdc_decode_binary('6a', 'hex')").first()[0]) == b"j"
+
+
+def test_registering_in_what_is_no_session_says_what_is_wanted() -> None:
+    with pytest.raises(TypeError, match="register: argument spark must be a SparkSession; got str"):
+        register("local[2]")  # type: ignore[arg-type]
+
+
+def test_importing_the_package_is_cheap_and_needs_no_dbt() -> None:
+    program = (
+        "import sys; sys.modules['dbt'] = None; import dbt_spark_cdc; "
+        "heavy = {'pyspark', 'pyarrow', 'pandas'} & set(sys.modules); "
+        "assert not heavy, heavy; assert dbt_spark_cdc.plugins == []"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -1,0 +1,332 @@
+"""The dbt plugin: plain dbt commands have the functions, and no dbt command suffers from it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import dbt_spark_cdc
+import pytest
+import yaml
+from dbt_spark_cdc import plugin as plugin_module
+from dbt_spark_cdc.plugin import SparkCdcPlugin
+
+PACKAGE_PATH = str(Path(dbt_spark_cdc.__file__).parents[1])
+REGISTERED = "spark_cdc: 3 functions registered in the Spark session"
+
+MODEL = """
+select
+    cdc_decode_binary('[106, -1, 103]', 'java_bytes') as bytes,
+    cdc_type('canal', 'decimal(20,4)').spark_type as spark_type,
+    cdc_detect('{"ts_ms": 1}').format as format
+"""
+SECOND_MODEL = "select count(*) as code_count from {{ ref('canal_types') }}"
+
+# The rows arrive as text, so the model's answer and the seeds' contents are asserted inside Spark itself.
+RIGHT_ANSWER = """
+select * from {{ ref('decoded') }}
+where not (hex(bytes) = '6AFF67' and spark_type = 'decimal(20,4)' and format = 'debezium')
+"""
+SAME_SEEDS = """
+select 1 from (
+    select
+        count(*) as code_count,
+        count(cdc_type(vendor, code)) as known,
+        sum(length(note)) as note_length
+    from (
+        select * from {{ ref('canal_types') }}
+        union all select * from {{ ref('debezium_types') }}
+        union all select * from {{ ref('dataworks_types') }}
+    )
+)
+where not (code_count = known and code_count = EXPECTED_COUNT and note_length = EXPECTED_LENGTH)
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Path:
+    """A dbt project as a user has it: a model that uses a function, and nothing set up for it."""
+    folder = tmp_path_factory.mktemp("project")
+    # A copy, because dbt writes compiled SQL over seeds whose path is absolute.
+    seeds = shutil.copytree(repository / "seeds" / "type_codes", folder / "seeds")
+    cells = [
+        line.rsplit(",", 1)[1]
+        for file in seeds.glob("*.csv")
+        for line in file.read_text(encoding="utf-8").splitlines()[1:]
+    ]
+    same_seeds = SAME_SEEDS.replace("EXPECTED_COUNT", str(len(cells)))
+    files = {
+        "dbt_project.yml": yaml.safe_dump(
+            {
+                "name": "plugin_test",
+                "version": "1.0.0",
+                "profile": "plugin_test",
+                "models": {"+materialized": "table", "+file_format": "parquet"},
+                "seeds": {"+file_format": "parquet"},
+            }
+        ),
+        "packages.yml": "packages: []\n",
+        "profiles.yml": yaml.safe_dump(
+            {"plugin_test": {"target": "test", "outputs": {"test": output(folder)}}}
+        ),
+        "models/decoded.sql": MODEL,
+        "models/counted.sql": SECOND_MODEL,
+        "tests/decoded_is_right.sql": RIGHT_ANSWER,
+        "tests/seeds_are_the_files.sql": same_seeds.replace("EXPECTED_LENGTH", str(sum(map(len, cells)))),
+    }
+    for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def output(folder: Path) -> dict[str, Any]:
+    metastore = f"jdbc:derby:{folder / 'metastore'};create=true"
+    return {
+        "type": "spark",
+        "method": "session",
+        "host": "none",
+        "schema": "default",
+        "threads": 2,
+        "server_side_parameters": {
+            "spark.master": "local[2]",
+            "spark.ui.enabled": "false",
+            "spark.sql.shuffle.partitions": "2",
+            "spark.sql.warehouse.dir": str(folder / "warehouse"),
+            "spark.hadoop.javax.jdo.option.ConnectionURL": metastore,
+            "spark.driver.extraJavaOptions": f"-Dderby.stream.error.file={folder / 'derby.log'}",
+        },
+    }
+
+
+def dbt(project: Path, *arguments: str, **environment: str) -> str:
+    """Run a dbt command as a user does, in a process of its own, and return what it printed."""
+    # Another python3 stands first on PATH, as it does on many machines: workers must not take it.
+    other = project / "bin"
+    other.mkdir(exist_ok=True)
+    (other / "python3").write_text("#!/bin/sh\nexit 97\n")
+    (other / "python3").chmod(0o755)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK", "DBT_"))}
+    own = {
+        "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
+        "PATH": f"{other}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": PACKAGE_PATH,
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "dbt.cli.main", "--no-use-colors", *arguments],
+        cwd=project,
+        env=kept | own | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    printed = done.stdout + done.stderr
+    assert done.returncode == 0, printed
+    return printed
+
+
+@pytest.mark.dbt
+def test_plain_dbt_commands_have_the_functions_and_say_so_once(project: Path) -> None:
+    printed = dbt(project, "build")
+    assert printed.count(REGISTERED) == 1
+    assert "could not be registered" not in printed
+    assert "PASS=7 WARN=0 ERROR=0" in printed
+
+
+@pytest.mark.dbt
+@pytest.mark.parametrize("command", ["parse", "deps", "list"])
+def test_a_command_that_needs_no_spark_starts_none(project: Path, command: str) -> None:
+    no_java = {"JAVA_HOME": str(project / "no_java")}
+    printed = dbt(project, command, **no_java)
+    assert "spark_cdc" not in printed
+
+
+def test_dbt_finds_the_plugin() -> None:
+    from dbt.plugins.manager import PluginManager, dbtPlugin
+
+    modules = PluginManager.get_prefixed_modules()
+    assert modules["dbt_spark_cdc"].plugins == [SparkCdcPlugin]
+    assert issubclass(SparkCdcPlugin, dbtPlugin)
+
+
+def test_an_unknown_attribute_of_the_package_is_an_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'plugin_list'"):
+        _ = dbt_spark_cdc.plugin_list
+
+
+class FakeCredentials:
+    def __init__(self, method: str) -> None:
+        self.method = method
+
+
+class FakeConnection:
+    def __init__(self, method: str) -> None:
+        self.credentials = FakeCredentials(method)
+
+
+class FakeSession:
+    """Looks like a session that runs, as far as the plugin looks."""
+
+    def __init__(self) -> None:
+        self._sc = types.SimpleNamespace(_jsc=object())
+
+
+@pytest.fixture
+def adapter(monkeypatch: pytest.MonkeyPatch) -> Iterator[types.SimpleNamespace]:
+    """dbt-spark's classes with fresh wrappers, and what the plugin says and does recorded."""
+    from dbt.adapters.spark import connections, session
+
+    recorded = types.SimpleNamespace(said=[], statements=[], sessions=[], registered=[], opened=[])
+    recorded.session = FakeSession()
+
+    def open_connection(cls: type, connection: Any) -> Any:
+        recorded.opened.append(connection)
+        return connection
+
+    def execute(self: Any, sql: str, *parameters: Any) -> None:
+        recorded.statements.append((sql, parameters))
+
+    def get_session(parameters: dict[str, str]) -> FakeSession:
+        recorded.sessions.append(parameters)
+        return recorded.session
+
+    def register(spark: Any) -> list[str]:
+        recorded.registered.append(spark)
+        return ["a", "b", "c"]
+
+    monkeypatch.setattr(connections.SparkConnectionManager, "open", classmethod(open_connection))
+    monkeypatch.setattr(session.Cursor, "execute", execute)
+    monkeypatch.setattr(plugin_module._State, "prepared_session", None)
+    monkeypatch.setattr(plugin_module, "_session", get_session)
+    monkeypatch.setattr(plugin_module, "register", register)
+    monkeypatch.setattr(plugin_module, "_say", lambda message, *level: recorded.said.append(message))
+    monkeypatch.setenv("PYSPARK_PYTHON", "kept")
+    recorded.manager, recorded.cursor = connections.SparkConnectionManager, session.Cursor
+    yield recorded
+
+
+def test_the_functions_are_registered_before_the_first_statement_only(adapter: Any) -> None:
+    SparkCdcPlugin("project")
+    adapter.manager.open(FakeConnection("session"))
+    assert adapter.registered == []
+    adapter.cursor(server_side_parameters={"spark.x": "1"}).execute("select 1")
+    adapter.cursor().execute("select %s", 2)
+    assert adapter.sessions == [{"spark.x": "1"}]
+    assert adapter.registered == [adapter.session]
+    assert adapter.statements == [("select 1", ()), ("select %s", (2,))]
+    assert adapter.said == [REGISTERED]
+
+
+def test_initialising_twice_wraps_once(adapter: Any) -> None:
+    for _ in range(2):
+        SparkCdcPlugin("project")
+        adapter.manager.open(FakeConnection("session"))
+        wrapped = (adapter.manager.__dict__["open"], adapter.cursor.execute)
+    SparkCdcPlugin("project")
+    adapter.manager.open(FakeConnection("session"))
+    assert (adapter.manager.__dict__["open"], adapter.cursor.execute) == wrapped
+    adapter.opened.clear()
+    adapter.manager.open(FakeConnection("session"))
+    adapter.cursor().execute("select 1")
+    assert len(adapter.opened) == 1
+    assert adapter.statements == [("select 1", ())]
+
+
+def test_a_session_that_was_stopped_is_followed_by_a_new_registration(adapter: Any) -> None:
+    SparkCdcPlugin("project")
+    adapter.manager.open(FakeConnection("session"))
+    adapter.cursor().execute("select 1")
+    adapter.session._sc._jsc = None
+    adapter.session = FakeSession()
+    adapter.cursor().execute("select 1")
+    assert len(adapter.registered) == 2
+
+
+@pytest.mark.parametrize("method", ["thrift", "http", "odbc", "livy"])
+def test_another_method_is_told_once_that_it_has_no_functions(adapter: Any, method: str) -> None:
+    SparkCdcPlugin("project")
+    for _ in range(2):
+        adapter.manager.open(FakeConnection(method))
+    assert len(adapter.opened) == 2
+    assert adapter.said == [
+        f"spark_cdc: the Python functions cdc_* exist with method session only, not with {method}; "
+        "everything else works."
+    ]
+
+
+def test_a_failed_registration_is_one_line_and_the_statements_run(
+    adapter: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def register(spark: Any) -> list[str]:
+        raise RuntimeError("no pyarrow\nhere")
+
+    monkeypatch.setattr(plugin_module, "register", register)
+    SparkCdcPlugin("project")
+    adapter.manager.open(FakeConnection("session"))
+    for _ in range(2):
+        adapter.cursor().execute("select 1")
+    assert len(adapter.statements) == 2
+    assert adapter.said == [
+        "spark_cdc: the Python functions cdc_* could not be registered: no pyarrow here; "
+        "everything else works."
+    ]
+
+
+def test_a_spark_that_does_not_start_is_left_to_dbt_to_report(
+    adapter: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def get_session(parameters: dict[str, str]) -> None:
+        raise RuntimeError("no Java")
+
+    monkeypatch.setattr(plugin_module, "_session", get_session)
+    SparkCdcPlugin("project")
+    adapter.manager.open(FakeConnection("session"))
+    adapter.cursor().execute("select 1")
+    assert adapter.statements == [("select 1", ())]
+    assert adapter.said == []
+
+
+def test_an_adapter_of_another_shape_is_one_line_and_no_error(
+    adapter: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, plugin_module._CONNECTIONS, types.ModuleType("connections"))
+    SparkCdcPlugin("project")
+    assert len(adapter.said) == 1
+    assert "could not be registered" in adapter.said[0]
+
+
+def test_without_dbt_spark_nothing_happens(adapter: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, plugin_module._CONNECTIONS)
+    before = adapter.manager.__dict__["open"]
+    SparkCdcPlugin("project")
+    assert adapter.manager.__dict__["open"] is before
+    assert adapter.said == []
+
+
+@pytest.mark.parametrize(
+    ("parameters", "set_before", "expected"),
+    [
+        ({}, None, sys.executable),
+        ({"spark.master": "local[4]"}, None, sys.executable),
+        ({"spark.master": "yarn"}, None, None),
+        ({"spark.master": "yarn", "spark.pyspark.python": "/opt/python"}, None, "/opt/python"),
+        ({}, "/opt/other", "/opt/other"),
+    ],
+)
+def test_local_workers_run_the_interpreter_that_runs_dbt(
+    monkeypatch: pytest.MonkeyPatch, parameters: dict[str, str], set_before: str | None, expected: str | None
+) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", "to be restored")
+    if set_before is None:
+        del os.environ["PYSPARK_PYTHON"]
+    else:
+        os.environ["PYSPARK_PYTHON"] = set_before
+    choose: Callable = plugin_module._choose_worker_python
+    choose(parameters)
+    assert os.environ.get("PYSPARK_PYTHON") == expected

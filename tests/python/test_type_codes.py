@@ -1,0 +1,96 @@
+"""The seeds of type codes: complete, alike, and safe for dbt-spark, which pastes seed values into SQL."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+VENDORS = ["canal", "dataworks", "debezium"]
+COLUMNS = ["vendor", "code", "name", "spark_type", "unit", "note"]
+
+# java.sql.Types numbers and column types seen in real messages of Canal 1.1.7 from MySQL and MariaDB.
+CANAL_SEEN = """
+-7 -6 -5 1 3 4 5 7 8 12 91 92 93 1111 2004 2005
+bigint|bigint unsigned|binary|bit|char|date|datetime|decimal|decimal unsigned|double|enum|float|geometry|int
+int unsigned|int unsigned zerofill|json|linestring|longtext|mediumblob|mediumint unsigned|mediumtext|point|set
+time|timestamp|tinyint|tinyint unsigned|varbinary|varchar|year
+"""
+# Names seen in the schema part of real messages of Debezium 3.5 from MySQL, MariaDB and PostgreSQL.
+DEBEZIUM_SEEN = """
+array boolean bytes double float int16 int32 int64 string struct org.apache.kafka.connect.data.Decimal
+io.debezium.data.Bits io.debezium.data.Enum io.debezium.data.EnumSet io.debezium.data.Json
+io.debezium.data.Ltree io.debezium.data.Tsvector io.debezium.data.Uuid io.debezium.data.Xml
+io.debezium.data.VariableScaleDecimal
+io.debezium.data.geometry.Geometry io.debezium.data.geometry.Point io.debezium.time.Date
+io.debezium.time.MicroDuration io.debezium.time.MicroTime io.debezium.time.MicroTimestamp
+io.debezium.time.Time io.debezium.time.Timestamp io.debezium.time.Year
+io.debezium.time.ZonedTime io.debezium.time.ZonedTimestamp
+"""
+
+
+def rows(repository: Path, vendor: str) -> list[dict[str, str]]:
+    path = repository / "seeds" / "type_codes" / f"{vendor}_types.csv"
+    return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+
+
+def test_there_is_one_seed_per_vendor(repository: Path) -> None:
+    files = sorted(file.name for file in (repository / "seeds" / "type_codes").glob("*.csv"))
+    assert files == [f"{vendor}_types.csv" for vendor in VENDORS]
+
+
+@pytest.mark.parametrize("vendor", VENDORS)
+def test_all_seeds_have_the_same_columns_and_their_own_vendor(repository: Path, vendor: str) -> None:
+    for row in rows(repository, vendor):
+        assert list(row) == COLUMNS
+        assert row["vendor"] == vendor
+
+
+@pytest.mark.parametrize("vendor", VENDORS)
+def test_each_code_stands_once(repository: Path, vendor: str) -> None:
+    codes = [row["code"] for row in rows(repository, vendor)]
+    assert len(codes) == len(set(codes))
+
+
+@pytest.mark.parametrize("vendor", VENDORS)
+def test_no_cell_can_break_or_bend_a_seed(repository: Path, vendor: str) -> None:
+    for row in rows(repository, vendor):
+        for cell in row.values():
+            assert cell
+            assert cell == cell.strip()
+            assert cell.isascii()
+            assert cell.lower() not in ("null", "none")
+            assert not set(cell) & set(",'\"\\{}%\r\n")
+
+
+@pytest.mark.parametrize(
+    ("vendor", "codes"),
+    [
+        ("canal", [code for line in CANAL_SEEN.strip().split("\n")[1:] for code in line.split("|")]),
+        ("canal", CANAL_SEEN.strip().split("\n")[0].split()),
+        ("debezium", DEBEZIUM_SEEN.split()),
+        ("dataworks", ["BOOLEAN", "DOUBLE", "DATE", "BYTES", "LONG", "STRING"]),
+    ],
+)
+def test_every_code_seen_in_messages_is_there(repository: Path, vendor: str, codes: list[str]) -> None:
+    assert set(codes) <= {row["code"] for row in rows(repository, vendor)}
+
+
+def test_spark_knows_every_spark_type(repository: Path, spark: Any) -> None:
+    types = sorted({row["spark_type"] for vendor in VENDORS for row in rows(repository, vendor)})
+    casts = ", ".join(f"cast(null as {spark_type})" for spark_type in types)
+    assert len(spark.sql(f"select {casts}").columns) == len(types)
+
+
+def test_each_seed_and_column_is_described_and_typed(repository: Path) -> None:
+    text = (repository / "seeds" / "type_codes" / "_type_codes.yml").read_text(encoding="utf-8")
+    seeds = {seed["name"]: seed for seed in yaml.safe_load(text)["seeds"]}
+    assert sorted(seeds) == [f"{vendor}_types" for vendor in VENDORS]
+    for seed in seeds.values():
+        assert seed["description"]
+        assert seed["config"]["column_types"] == dict.fromkeys(COLUMNS, "string")
+        assert [column["name"] for column in seed["columns"]] == COLUMNS
+        assert all(column["description"] for column in seed["columns"])

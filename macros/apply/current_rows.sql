@@ -1,6 +1,6 @@
 {#-
     Row changes -> the rows that a current-state table gets from them: one row per key that they touch, the declared columns,
-    then `_effect_columns()`. A deleted key stays as a row with `_cdc_is_deleted`, so that a late change finds it.
+    then `_effect_columns()` and `_cdc_obsolete` (never true here; see `history_rows`). A deleted key stays as a row with `_cdc_is_deleted`, so that a late change finds it.
 
     changes      a relation or a query in parentheses: the changes that are new
     all_changes  the same without a lower bound; truncates are taken from it, because they act on whatever comes late
@@ -120,7 +120,7 @@ current_rows as (
 
 )
 
-select * except (_cdc_rank)
+select * except (_cdc_rank), false as _cdc_obsolete
 from (
     select
         {{ spark_cdc._quoted(columns + spark_cdc._effect_columns()) }},

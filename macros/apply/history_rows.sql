@@ -4,7 +4,8 @@
 
     Versions follow the sequence. valid_from is the commit time, never earlier than the version before it; versions with
     equal times keep their order by the sequence. A change that changes no column makes no version: it moves
-    `_cdc_last_sequence` of the version that it confirms, so that a change that comes late still finds its place.
+    `_cdc_last_sequence` (and topic, partition and offset) of the version that it confirms, so that a change that comes late
+    still finds its place.
 
     A key that gets a late change is built anew from all its changes; every other key goes on from its open version.
 
@@ -199,9 +200,16 @@ numbered as (
 confirmed as (
 
     select
-        * except (_cdc_last_sequence),
-        max(_cdc_last_sequence) over (partition by {{ spark_cdc._quoted(key) }}, _cdc_version) as _cdc_last_sequence
+        * except (_cdc_last_sequence, _cdc_topic, _cdc_partition, _cdc_offset),
+        max(_cdc_last_sequence) over of_version as _cdc_last_sequence,
+        last_value(_cdc_topic) over of_version as _cdc_topic,
+        last_value(_cdc_partition) over of_version as _cdc_partition,
+        last_value(_cdc_offset) over of_version as _cdc_offset
     from numbered
+    window of_version as (
+        partition by {{ spark_cdc._quoted(key) }}, _cdc_version order by _cdc_last_sequence
+        rows between unbounded preceding and unbounded following
+    )
 
 ),
 

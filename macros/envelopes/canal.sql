@@ -25,13 +25,13 @@ struct<
 {%- macro default__canal_header(dialect) -%}
     {%- set rows = ['INSERT', 'UPDATE', 'DELETE', 'INIT', 'ROW'] -%}
     {%- set ddl = ['CREATE', 'ALTER', 'ERASE', 'RENAME', 'CINDEX', 'DINDEX', 'QUERY'] -%}
-    {%- set control = ['GTID', 'XACOMMIT', 'XAROLLBACK', 'MHEARTBEAT', 'WATERMARK'] -%}
+    {%- set control = ['GTID', 'XACOMMIT', 'XAROLLBACK', 'MHEARTBEAT', 'TIDB_WATERMARK'] -%}
     {%- set kind -%}
         case
             when message.type = 'TRUNCATE' then 'truncate'
             when message.type in ({{ spark_cdc._literals(rows) }}) then 'rows'
             when message.type in ({{ spark_cdc._literals(ddl) }}) then 'ddl'
-            when message.type in ('MHEARTBEAT', 'WATERMARK') then 'heartbeat'
+            when message.type in ('MHEARTBEAT', 'TIDB_WATERMARK') then 'heartbeat'
             else 'other'
         end
     {%- endset -%}

@@ -230,8 +230,8 @@ array(named_struct(
         'kind': kind,
         'database_name': "coalesce((" ~ row ~ ")['__db'], element_at(split(" ~ schema_name ~ ", r'\\.'), -2))",
         'schema_name': "(" ~ row ~ ")['__schema']",
-        'table_name': "coalesce((" ~ row ~ ")['__table'], element_at(split(coalesce(" ~ schema_name
-            ~ ", topic), r'\\.'), -1))",
+        'table_name': "coalesce((" ~ row ~ ")['__table'], case when message is not null and " ~ kind
+            ~ " = 'rows' then element_at(split(coalesce(" ~ schema_name ~ ", topic), r'\\.'), -1) end)",
         'op': "(" ~ row ~ ")['__op']",
         'sequence': 'cast(array() as array<decimal(20,0)>)',
         'committed_at': "timestamp_millis(nullif(try_cast((" ~ row ~ ")['__source_ts_ms'] as bigint), 0))",

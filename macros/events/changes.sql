@@ -16,7 +16,7 @@
     _cdc_before      the row before the change, as far as the message tells; null where it does not
     _cdc_absent      declared columns that the message does not carry: their stored value stays; null where all are there
     _cdc_error       code and detail; such a row is not applied. Details name columns and types, never values
-    _cdc_topic, _cdc_partition, _cdc_offset  the message
+    _cdc_topic, _cdc_partition, _cdc_offset  the message; _cdc_offsets has both of an update in two messages
 
     A message that cannot be read is a row with an error when `relation` is given (it may have been this table's), and is
     left to the messages model otherwise.
@@ -71,10 +71,11 @@ with {{ spark_cdc._envelope(
 
 {{ spark_cdc._row_changes(
     format, dialect,
-    "(kind in ('rows', 'truncate') and " ~ of_this_table ~ ") or kind = 'unreadable'"
+    "(kind in ('rows', 'truncate') and " ~ of_this_table ~ ") or kind = 'unreadable'",
+    columns
 ) }},
 
-{{ spark_cdc._typed_changes(spark_cdc._changes_name(format, dialect), format, dialect, key, columns, time_zone) }}
+{{ spark_cdc._typed_changes(spark_cdc._last_changes(format, dialect, columns), format, key, columns, time_zone) }}
 
 select * from typed_changes
 {%- endmacro -%}

@@ -36,5 +36,5 @@ select
         when size(before) <> size(array_distinct(map_keys(before)))
             or size(after) <> size(array_distinct(map_keys(after))) then 'duplicate_key'
     end as error_code
-from {{ spark_cdc._changes_name(format, dialect) }}
+from {{ spark_cdc._last_changes(format, dialect) }}
 {%- endmacro -%}

@@ -1,11 +1,12 @@
 {#-
-    The CTEs `row_changes` (one row is one change of one source row, images as texts) and, where a format sends an update
-    as two messages, `paired_changes`. Stands on the CTE `envelopes`.
+    The CTEs `row_changes` (one row is one change of one source row, images as texts); with `columns`, `exact_changes`, in
+    which numbers have their own texts; where a format sends an update as two messages, `paired_changes`. Stands on the CTE
+    `envelopes`. The last of them has the name that `_last_changes` gives.
 
     `sequence` is the vendor's order in parts, then the offset, then the position in the message: an array, because arrays
     compare part by part and one type serves every format.
 -#}
-{%- macro _row_changes(format, dialect, where) -%}
+{%- macro _row_changes(format, dialect, where, columns=none) -%}
     {%- set header = spark_cdc._format_macro(format, 'header')(dialect) -%}
     {%- set rows = spark_cdc._format_macro(format, 'rows')(dialect) -%}
 row_changes as (
@@ -50,6 +51,14 @@ row_changes as (
     {%- endif %}
 
 )
+{%- if columns %},
+
+exact_changes as (
+
+    {{ spark_cdc._with_exact_numbers('row_changes', format, dialect, columns) | trim | indent(4) }}
+
+)
+{%- endif %}
 {%- if header.get('splits_updates') %},
 
 half_changes as (
@@ -62,7 +71,7 @@ half_changes as (
         min_by(struct(*), offset) filter (where half = 'before') as before_half,
         min_by(struct(*), offset) filter (where half = 'after') as after_half,
         max_by(struct(topic, partition, offset), offset) as completed_by
-    from row_changes
+    from {{ 'exact_changes' if columns else 'row_changes' }}
     where half is not null
     group by vendor_sequence, database_name, schema_name, table_name
 
@@ -71,7 +80,7 @@ half_changes as (
 {#- A pair is one update under the order of its second half; a half without its partner keeps its mark. #}
 paired_changes as (
 
-    select * from row_changes where half is null
+    select * from {{ 'exact_changes' if columns else 'row_changes' }} where half is null
 
     union all
 
@@ -110,7 +119,7 @@ paired_changes as (
 {%- endif %}
 {%- endmacro -%}
 
-{%- macro _changes_name(format, dialect) -%}
+{%- macro _last_changes(format, dialect, columns=none) -%}
     {%- set header = spark_cdc._format_macro(format, 'header')(dialect) -%}
-    {{- return('paired_changes' if header.get('splits_updates') else 'row_changes') -}}
+    {{- return('paired_changes' if header.get('splits_updates') else 'exact_changes' if columns else 'row_changes') -}}
 {%- endmacro -%}

@@ -5,16 +5,15 @@
     rewritten while it read the message (a bare 1.50 that came out as 1.5) is read once more from the message with its
     numbers quoted; `_needs_exact_numbers` finds such rows without a second pass over all others.
 -#}
-{%- macro _typed_changes(source, format, dialect, key, columns, time_zone) -%}
+{%- macro _typed_changes(source, format, key, columns, time_zone) -%}
     {%- set value = spark_cdc._format_macro(format, 'value') -%}
-    {%- set rows = spark_cdc._format_macro(format, 'rows')(dialect) -%}
     {%- set names = columns | map(attribute='literal') | join(', ') -%}
 images as (
 
     select
         *,
         case when op = 'delete' then before else after end as image
-    from {{ spark_cdc._with_exact_numbers(source, format, dialect, columns) }}
+    from {{ source }}
 
 ),
 
@@ -39,6 +38,7 @@ decoded as (
         topic as _cdc_topic,
         partition as _cdc_partition,
         offset as _cdc_offset,
+        offsets as _cdc_offsets,
         error_code as _cdc_error_code,
         half as _cdc_half,
         before as _cdc_before_image,
@@ -81,7 +81,8 @@ typed_changes as (
         end as _cdc_error,
         _cdc_topic,
         _cdc_partition,
-        _cdc_offset
+        _cdc_offset,
+        _cdc_offsets
     from decoded
 
 )
@@ -90,7 +91,7 @@ typed_changes as (
 {%- macro _with_exact_numbers(source, format, dialect, columns) -%}
     {%- set exact_columns = columns | selectattr('family', 'in', ['decimal', 'string', 'variant']) | list -%}
     {%- if not exact_columns -%}
-        {{- return(source) -}}
+        {{- return('select * from ' ~ source) -}}
     {%- endif -%}
     {%- set rows = spark_cdc._format_macro(format, 'rows')(dialect) -%}
     {%- set read_again -%}
@@ -99,22 +100,20 @@ typed_changes as (
             message -> ({{ rows | trim | indent(12) }})[position]
         )[0]
     {%- endset -%}
-(
-        select
-            * except (before, after, exact_change),
-            case when exact_change is null then before else {{ spark_cdc._unquoted_image('exact_change.before') }} end as before,
-            case when exact_change is null then after else {{ spark_cdc._unquoted_image('exact_change.after') }} end as after
-        from (
-            select
-                *,
-                case
-                    when {{ spark_cdc._needs_exact_numbers('before', exact_columns) | trim | indent(24) }}
-                        or {{ spark_cdc._needs_exact_numbers('after', exact_columns) | trim | indent(24) }}
-                        then {{ read_again | trim | indent(20) }}
-                end as exact_change
-            from {{ source }}
-        )
-    )
+select
+    * except (before, after, exact_change),
+    case when exact_change is null then before else {{ spark_cdc._unquoted_image('exact_change.before') }} end as before,
+    case when exact_change is null then after else {{ spark_cdc._unquoted_image('exact_change.after') }} end as after
+from (
+    select
+        *,
+        case
+            when {{ spark_cdc._needs_exact_numbers('before', exact_columns) | trim | indent(12) }}
+                or {{ spark_cdc._needs_exact_numbers('after', exact_columns) | trim | indent(12) }}
+                then {{ read_again | trim | indent(12) }}
+        end as exact_change
+    from {{ source }}
+)
 {%- endmacro -%}
 
 {#-

@@ -1,4 +1,56 @@
-{#- What the two materializations share: the model's configuration, the changes that are new, and writing in place. -#}
+{#-
+    The course of both materializations. `rows_of` decides what changes (macros/apply), `merge_of` writes it; between them
+    stands one MERGE, so that a run is applied whole or not at all.
+-#}
+{%- macro _apply_changes(materialization, rows_of, merge_of) -%}
+    {%- set settings = spark_cdc._apply_config(materialization) -%}
+    {%- set key = settings.key -%}
+    {%- set existing_relation = load_cached_relation(this) -%}
+    {%- set target_relation = this.incorporate(type='table') -%}
+    {%- do spark_cdc._refuse_view(materialization, existing_relation) -%}
+    {%- set is_first = existing_relation is none or should_full_refresh() -%}
+
+    {{ run_hooks(pre_hooks) }}
+
+    {%- set all_changes = spark_cdc._temporary_view('changes', sql) -%}
+    {%- set columns = spark_cdc._source_columns(materialization, all_changes, key) -%}
+    {%- set views = [all_changes] -%}
+    {%- if is_first -%}
+        {%- call statement('main') -%}
+            {{ create_table_as(false, target_relation, spark_cdc._stored_form(rows_of(all_changes, key, columns))) }}
+        {%- endcall -%}
+    {%- else -%}
+        {%- set new_changes = spark_cdc._cached_view('new', spark_cdc._new_changes(all_changes, target_relation)) -%}
+        {%- do views.append(new_changes) -%}
+        {%- if spark_cdc._is_up_to_date(new_changes, columns, target_relation) -%}
+            {%- call statement('main') -%} select 'nothing new' {%- endcall -%}
+        {%- else -%}
+            {%- set rows = spark_cdc._temporary_view(
+                'rows', rows_of(new_changes, key, columns, all_changes, target_relation)
+            ) -%}
+            {%- set stored_form = spark_cdc._temporary_view('stored', spark_cdc._stored_form('select * from ' ~ rows)) -%}
+            {%- do views.extend([rows, stored_form]) -%}
+            {%- do process_schema_changes(settings.on_schema_change, stored_form, existing_relation) -%}
+            {%- set stored = adapter.get_columns_in_relation(target_relation) | map(attribute='name') | list -%}
+            {%- call statement('main') -%}
+                {{ merge_of(target_relation, rows, key, columns | select('in', stored) | list) }}
+            {%- endcall -%}
+        {%- endif -%}
+    {%- endif -%}
+
+    {%- do spark_cdc._drop_temporary_views(views) -%}
+    {%- do apply_grants(target_relation, config.get('grants'), should_revoke(existing_relation, is_first)) -%}
+    {%- do persist_docs(target_relation, model) -%}
+
+    {{ run_hooks(post_hooks) }}
+
+    {{- return({'relations': [target_relation]}) -}}
+{%- endmacro -%}
+
+{#- Rows without the marks that only a MERGE reads. -#}
+{%- macro _stored_form(rows) -%}
+    {{- return('select * except (_cdc_obsolete) from (' ~ rows ~ ')') -}}
+{%- endmacro -%}
 
 {%- macro _apply_config(materialization) -%}
     {%- set key = config.get('unique_key') -%}
@@ -46,7 +98,9 @@
         group by _cdc_topic, _cdc_partition
     ) as applied
         on changes._cdc_topic = applied._cdc_topic and changes._cdc_partition = applied._cdc_partition
-    where applied._cdc_offset is null or changes._cdc_offset > applied._cdc_offset
+    where
+        changes._cdc_error is null
+        and (applied._cdc_offset is null or changes._cdc_offset > applied._cdc_offset)
 {%- endmacro -%}
 
 {#- A temporary view whose name no other model and no other run has: dbt-spark's own names collide between schemas. -#}
@@ -59,15 +113,38 @@
     {{- return(api.Relation.create(identifier=name)) -}}
 {%- endmacro -%}
 
+{#-
+    The same, computed once and kept for this run: what a run reads more than once is small, and its plan is not. Gone with
+    `_drop_temporary_views`, or with the session.
+-#}
+{%- macro _cached_view(suffix, sql) -%}
+    {%- set name = '_cdc_' ~ suffix ~ '_' ~ local_md5(model.unique_id ~ invocation_id) -%}
+    {%- call statement('create_' ~ suffix) -%}
+        cache table {{ name }} as
+        {{ sql }}
+    {%- endcall -%}
+    {{- return(api.Relation.create(identifier=name)) -}}
+{%- endmacro -%}
+
+{#- Nothing to do: no change that the target has not read, and no column that it does not have. -#}
+{%- macro _is_up_to_date(new_changes, columns, target_relation) -%}
+    {%- set stored = adapter.get_columns_in_relation(target_relation) | map(attribute='name') | list -%}
+    {%- if columns | reject('in', stored) | list -%}
+        {{- return(false) -}}
+    {%- endif -%}
+    {{- return(run_query('select 1 from ' ~ new_changes ~ ' limit 1').rows | length == 0) -}}
+{%- endmacro -%}
+
 {%- macro _drop_temporary_views(views) -%}
-    {%- for view in views -%}
+    {#- the last first: they stand on each other -#}
+    {%- for view in views | reverse -%}
         {%- call statement('drop_' ~ loop.index) -%}
-            drop view if exists {{ view.identifier }}
+            drop view if exists {{ view }}
         {%- endcall -%}
     {%- endfor -%}
 {%- endmacro -%}
 
-{%- macro _refuse_other_relation(materialization, existing_relation) -%}
+{%- macro _refuse_view(materialization, existing_relation) -%}
     {%- if existing_relation is not none and existing_relation.is_view -%}
         {%- do exceptions.raise_compiler_error(
             'spark_cdc.' ~ materialization ~ ': ' ~ existing_relation ~ ' is a view, and a table of that name is to be built. '

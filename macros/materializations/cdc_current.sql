@@ -8,44 +8,7 @@
     keys stay, with `_cdc_is_deleted`: select `where not _cdc_is_deleted` for the live rows.
 -#}
 {%- materialization cdc_current, adapter='spark' -%}
-    {%- set settings = spark_cdc._apply_config('cdc_current') -%}
-    {%- set key = settings.key -%}
-    {%- set existing_relation = load_cached_relation(this) -%}
-    {%- set target_relation = this.incorporate(type='table') -%}
-    {%- do spark_cdc._refuse_other_relation('cdc_current', existing_relation) -%}
-    {%- set grants = config.get('grants') -%}
-
-    {{ run_hooks(pre_hooks) }}
-
-    {%- set all_changes = spark_cdc._temporary_view('changes', sql) -%}
-    {%- set columns = spark_cdc._source_columns('cdc_current', all_changes, key) -%}
-    {%- set is_first = existing_relation is none or should_full_refresh() -%}
-    {%- if is_first -%}
-        {%- set rows = spark_cdc.current_rows(all_changes, key, columns) -%}
-        {%- call statement('main') -%}
-            {{ create_table_as(false, target_relation, rows) }}
-        {%- endcall -%}
-        {%- set views = [all_changes] -%}
-    {%- else -%}
-        {%- set new_changes = spark_cdc._temporary_view('new', spark_cdc._new_changes(all_changes, target_relation)) -%}
-        {%- set rows = spark_cdc._temporary_view(
-            'rows', spark_cdc.current_rows(new_changes, key, columns, all_changes, target_relation)
-        ) -%}
-        {%- do process_schema_changes(settings.on_schema_change, rows, existing_relation) -%}
-        {%- set stored = adapter.get_columns_in_relation(target_relation) | map(attribute='name') | list -%}
-        {%- call statement('main') -%}
-            {{ spark_cdc._merge_current(target_relation, rows, key, columns | select('in', stored) | list) }}
-        {%- endcall -%}
-        {%- set views = [rows, new_changes, all_changes] -%}
-    {%- endif -%}
-
-    {%- do spark_cdc._drop_temporary_views(views) -%}
-    {%- do apply_grants(target_relation, grants, should_revoke(existing_relation, is_first)) -%}
-    {%- do persist_docs(target_relation, model) -%}
-
-    {{ run_hooks(post_hooks) }}
-
-    {{ return({'relations': [target_relation]}) }}
+    {{ return(spark_cdc._apply_changes('cdc_current', spark_cdc.current_rows, spark_cdc._merge_current)) }}
 {%- endmaterialization -%}
 
 {#- A column that no message carried keeps the stored value, unless the stored row is a deleted one. -#}

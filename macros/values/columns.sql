@@ -84,12 +84,15 @@
 {#- The label of an ENUM or the labels of a SET, from the number that Canal sends and the type text `enum('a','b')`. -#}
 {%- macro _mysql_label(text, type_text, encoding) -%}
     {%- set labels = "transform(regexp_extract_all(" ~ type_text ~ ", r\"'((?:[^']|'')*)'\", 1), label -> replace(label, \"''\", \"'\"))" -%}
-    {%- set number = "try_cast(" ~ text ~ " as bigint)" -%}
     {%- if encoding == 'enum' -%}
-        {{- return("case when " ~ number ~ " = 0 then '' else get(" ~ labels ~ ", cast(" ~ number ~ " - 1 as int)) end") -}}
+        {%- set number = "try_cast(" ~ text ~ " as int)" -%}
+        {{- return("case when " ~ number ~ " = 0 then '' else get(" ~ labels ~ ", " ~ number ~ " - 1) end") -}}
     {%- endif -%}
+    {#- A set of 64 labels fills all bits of an unsigned 64-bit number, so the bits are read from its binary digits. -#}
+    {%- set bits = "reverse(conv(" ~ text ~ ", 10, 2))" -%}
     {{- return(
-        "case when " ~ number ~ " between 0 and (1L << least(62, size(" ~ labels ~ "))) - 1 then array_join(filter("
-        ~ labels ~ ", (label, position) -> bit_get(" ~ number ~ ", position) = 1), ',') end"
+        "case when try_cast(" ~ text ~ " as decimal(20,0)) between 0 and 18446744073709551615 and " ~ text
+        ~ " rlike '^[0-9]+$' and (" ~ text ~ " = '0' or length(" ~ bits ~ ") <= size(" ~ labels ~ ")) then array_join(filter("
+        ~ labels ~ ", (label, position) -> substr(" ~ bits ~ ", position + 1, 1) = '1'), ',') end"
     ) -}}
 {%- endmacro -%}

@@ -59,12 +59,18 @@
         ) -}}
     {%- endif -%}
     {%- set plain = "^[+-]?[0-9]*+(?:\\.[0-9]{0," ~ column.scale ~ "}+0*+)?$" -%}
-    {%- set digits_after_point = "length(regexp_extract(" ~ text ~ ", r'\\.([0-9]*?)0*[eE]', 1))" -%}
-    {%- set exponent = "try_cast(regexp_extract(" ~ text ~ ", '[eE]([+-]?[0-9]{1,5})$', 1) as int)" -%}
+    {#- With an exponent: what has more digits after the point than the type, counted after zeros at the end are taken away. -#}
+    {%- set with_exponent = "length(" ~ text ~ ") <= 1000 and " ~ text
+        ~ " rlike r'^[+-]?[0-9]*+(?:\.[0-9]*+)?[eE][+-]?[0-9]{1,5}$'" -%}
+    {%- set digits_after_point = "length(regexp_extract(" ~ text ~ ", r'\.([0-9]*?)0*[eE]', 1))" -%}
+    {%- set zeros_before_point = "length(regexp_extract(" ~ text ~ ", r'(0*)(?:\.0*)?[eE]', 1))" -%}
+    {%- set exponent = "cast(regexp_extract(" ~ text ~ ", '[eE]([+-]?[0-9]+)$', 1) as int)" -%}
     {{- return(
         "case when " ~ text ~ " rlike r'" ~ plain ~ "' then try_cast(" ~ text ~ " as " ~ column.type ~ ")"
-        ~ " when " ~ digits_after_point ~ " - " ~ exponent ~ " <= " ~ column.scale
+        ~ " when " ~ with_exponent ~ " then case when " ~ text ~ " rlike '^[+-]?[0.]*[1-9]' then case when "
+        ~ digits_after_point ~ " - " ~ zeros_before_point ~ " - " ~ exponent ~ " <= " ~ column.scale
         ~ " then try_cast(" ~ text ~ " as " ~ column.type ~ ") end"
+        ~ " when " ~ text ~ " rlike '[0-9]' then cast(0 as " ~ column.type ~ ") end end"
     ) -}}
 {%- endmacro -%}
 

@@ -176,7 +176,8 @@ class Decoder:
         yield from batches.values()
 
     def _splits_updates(self, file: _File) -> bool:
-        return self.library.call("_changes_name", file.format, file.dialect) == "paired_changes"
+        header = self.library.call("_format_macro", file.format, "header")(file.dialect)
+        return bool(header.get("splits_updates"))
 
     def _decode(self, spark: SparkSession, batch: list[_File], columns: dict[str, str] | None) -> None:
         places = [(file, message) for file in batch for message in file.messages]

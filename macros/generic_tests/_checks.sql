@@ -1,0 +1,33 @@
+{#- Argument checks that only the generic tests need, and the columns of the model under test. -#}
+
+{%- macro _require_key(test, key) -%}
+    {%- do spark_cdc._require_names(
+        test, 'key', key, 'Name the columns that identify a row, such as key: [id].'
+    ) -%}
+{%- endmacro -%}
+
+{%- macro _require_relation(test, argument, value) -%}
+    {%- if value is not mapping or not value.identifier -%}
+        {%- do spark_cdc._raise(
+            test, argument, 'a model or a source', spark_cdc._show(value),
+            'Write ' ~ argument ~ ': ref(\'...\') or ' ~ argument ~ ': source(\'...\', \'...\').'
+        ) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+{%- macro _require_number(test, argument, value, highest=none) -%}
+    {%- if value is not number or value is boolean or value < 0 or (highest is not none and value > highest) -%}
+        {%- do spark_cdc._raise(
+            test, argument, 'a number from 0' ~ (' to ' ~ highest if highest is not none else ' on'),
+            spark_cdc._show(value), 'Leave the argument out to allow none.'
+        ) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+{#- With a `where` dbt hands over a query in place of the model, which has no columns that could be asked for. -#}
+{%- macro _columns_of_model(test, model, next_step) -%}
+    {%- if model is not mapping -%}
+        {%- do spark_cdc._raise(test, 'model', 'a model or a source without a `where`', 'a query', next_step) -%}
+    {%- endif -%}
+    {{- return(adapter.get_columns_in_relation(model)) -}}
+{%- endmacro -%}

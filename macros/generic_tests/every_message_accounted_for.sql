@@ -1,0 +1,209 @@
+{#-
+    A row returned is a message that is not in its account. The raw table and the messages model hold the same messages,
+    each once in the messages model; and a message with row changes, or a truncate, of a table that a changes model reads
+    is in that changes model.
+
+    Which tables a changes model reads is seen from its messages: a table of which it holds none counts as not read.
+    Where a format sends an update as two messages, the first half is accounted for by the update that it became.
+-#}
+{%- test every_message_accounted_for(model, raw=none, raw_columns=none, changes=none, raw_is_growing=false) -%}
+    {%- set test = 'every_message_accounted_for' -%}
+    {%- do spark_cdc._require_relation(test, 'raw', raw) -%}
+    {%- if raw_columns is not none and raw_columns is not mapping -%}
+        {%- do spark_cdc._raise(
+            test, 'raw_columns', 'a mapping, as for spark_cdc.messages', spark_cdc._show(raw_columns),
+            'Write raw_columns: {offset: kafka_offset}, or leave it out where the raw table has Kafka\'s own names.'
+        ) -%}
+    {%- endif -%}
+    {%- if changes is not none and (changes is string or changes is mapping or changes is not iterable) -%}
+        {%- do spark_cdc._raise(
+            test, 'changes', 'a list of models', spark_cdc._show(changes), 'Write changes: [ref(\'...\')].'
+        ) -%}
+    {%- endif -%}
+    {%- for relation in changes or [] -%}
+        {%- do spark_cdc._require_relation(test, 'changes', relation) -%}
+    {%- endfor -%}
+    {%- do spark_cdc._require_one_of(test, 'raw_is_growing', raw_is_growing, [true, false]) -%}
+    {{- return(adapter.dispatch('test_every_message_accounted_for', 'spark_cdc')(
+        model, raw, raw_columns, changes or [], raw_is_growing
+    )) -}}
+{%- endtest -%}
+
+{%- macro default__test_every_message_accounted_for(model, raw, raw_columns, changes, raw_is_growing) -%}
+    {%- do spark_cdc._only_spark('every_message_accounted_for') -%}
+{%- endmacro -%}
+
+{%- macro spark__test_every_message_accounted_for(model, raw, raw_columns, changes, raw_is_growing) -%}
+    {%- set names = spark_cdc._raw_columns(raw_columns) -%}
+with messages as (
+
+    select * from {{ model }}
+
+),
+
+raw_messages as (
+
+    select
+        {{ names.topic }} as topic,
+        {{ names.partition }} as partition,
+        {{ names.offset }} as offset
+    from {{ raw }}
+
+),
+
+raw_positions as (
+
+    select topic, partition, offset
+    from raw_messages
+    group by topic, partition, offset
+
+),
+
+read_positions as (
+
+    select topic, partition, offset, count(*) as times
+    from messages
+    group by topic, partition, offset
+
+),
+
+last_positions as (
+
+    select topic, partition, max(offset) as offset
+    from messages
+    group by topic, partition
+
+),
+
+not_in_messages as (
+
+    select raw_positions.*, 'the messages model lacks it' as reason
+    from raw_positions
+    left anti join read_positions
+        on raw_positions.topic <=> read_positions.topic
+        and raw_positions.partition <=> read_positions.partition
+        and raw_positions.offset <=> read_positions.offset
+    {%- if raw_is_growing %}
+    inner join last_positions
+        on raw_positions.topic <=> last_positions.topic
+        and raw_positions.partition <=> last_positions.partition
+        and raw_positions.offset < last_positions.offset
+    {%- endif %}
+
+),
+
+only_in_messages as (
+
+    select read_positions.topic, read_positions.partition, read_positions.offset, 'the raw table lacks it' as reason
+    from read_positions
+    left anti join raw_positions
+        on raw_positions.topic <=> read_positions.topic
+        and raw_positions.partition <=> read_positions.partition
+        and raw_positions.offset <=> read_positions.offset
+
+),
+
+more_than_once_in_messages as (
+
+    select topic, partition, offset, concat('the messages model has it ', times, ' times') as reason
+    from read_positions
+    where times > 1
+
+),
+{%- if changes %}
+
+changes as (
+    {% for relation in changes %}
+    select
+        {{ spark_cdc._literal(relation.identifier) }} as changes_model,
+        _cdc_topic,
+        _cdc_partition,
+        _cdc_offset,
+        _cdc_op,
+        slice(_cdc_sequence, 1, size(_cdc_sequence) - 2) as vendor_sequence
+    from {{ relation }}
+    {{ 'union all' if not loop.last }}
+    {%- endfor %}
+),
+
+change_messages as (
+
+    select * from messages where kind in ('rows', 'truncate')
+
+),
+
+routed_tables as (
+
+    select changes.changes_model, messages.database_name, messages.schema_name, messages.table_name
+    from change_messages as messages
+    inner join changes
+        on messages.topic = changes._cdc_topic
+        and messages.partition = changes._cdc_partition
+        and messages.offset = changes._cdc_offset
+    group by changes.changes_model, messages.database_name, messages.schema_name, messages.table_name
+
+),
+
+routed_messages as (
+
+    select messages.*, routed_tables.changes_model
+    from change_messages as messages
+    inner join routed_tables
+        on messages.database_name <=> routed_tables.database_name
+        and messages.schema_name <=> routed_tables.schema_name
+        and messages.table_name <=> routed_tables.table_name
+
+),
+
+not_in_changes as (
+
+    select messages.topic, messages.partition, messages.offset, concat(messages.changes_model, ' lacks it') as reason
+    from routed_messages as messages
+    left anti join changes
+        on messages.changes_model = changes.changes_model
+        and messages.topic = changes._cdc_topic
+        and messages.partition = changes._cdc_partition
+        and messages.offset = changes._cdc_offset
+    {%- set split = spark_cdc._formats_that_split_updates() %}
+    {%- if split %}
+    left anti join (select * from changes where _cdc_op = 'update') as updates
+        on messages.format in ({{ spark_cdc._literals(split) }})
+        and messages.changes_model = updates.changes_model
+        and messages.sequence = updates.vendor_sequence
+    {%- endif %}
+
+),
+{%- endif %}
+
+messages_not_accounted_for as (
+
+    select * from not_in_messages
+
+    union all
+
+    select * from only_in_messages
+
+    union all
+
+    select * from more_than_once_in_messages
+    {%- if changes %}
+
+    union all
+
+    select * from not_in_changes
+    {%- endif %}
+
+)
+
+select * from messages_not_accounted_for
+{%- endmacro -%}
+
+{%- macro _formats_that_split_updates() -%}
+    {%- set found = [] -%}
+    {%- for format in spark_cdc.formats() -%}
+        {%- if spark_cdc._format_macro(format, 'header')(none).get('splits_updates') -%}
+            {%- do found.append(format) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{- return(found) -}}
+{%- endmacro -%}

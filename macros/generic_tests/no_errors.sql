@@ -1,0 +1,66 @@
+{#-
+    A row returned is a message, or a change, with an error. None is returned while there are at most `max_count` of them,
+    or at most the share `max_share` of all rows. The first half of an update is no error once its second half has come.
+-#}
+{%- test no_errors(model, column_name=none, max_count=0, max_share=0) -%}
+    {%- if column_name is not none -%}
+        {%- do spark_cdc._require_one_of('no_errors', 'column_name', column_name, ['_cdc_error', 'error']) -%}
+    {%- endif -%}
+    {%- do spark_cdc._require_number('no_errors', 'max_count', max_count) -%}
+    {%- do spark_cdc._require_number('no_errors', 'max_share', max_share, highest=1) -%}
+    {{- return(adapter.dispatch('test_no_errors', 'spark_cdc')(model, column_name, max_count, max_share)) -}}
+{%- endtest -%}
+
+{%- macro default__test_no_errors(model, column_name, max_count, max_share) -%}
+    {%- do spark_cdc._only_spark('no_errors') -%}
+{%- endmacro -%}
+
+{%- macro spark__test_no_errors(model, column_name, max_count, max_share) -%}
+    {%- if not execute -%}{{- return('') -}}{%- endif -%}
+    {%- if column_name is none -%}
+        {%- set found = spark_cdc._columns_of_model(
+            'no_errors', model, 'With a `where`, test the column: put no_errors below _cdc_error or error.'
+        ) | map(attribute='name') | list -%}
+    {%- endif -%}
+    {%- set is_changes = column_name == '_cdc_error' or '_cdc_error' in (found or []) -%}
+    {%- set prefix = '_cdc_' if is_changes else '' -%}
+with rows_of_model as (
+
+    select * from {{ model }}
+
+),
+
+rows_with_errors as (
+
+    select
+        {{ prefix }}topic,
+        {{ prefix }}partition,
+        {{ prefix }}offset,
+        concat_ws(': ', {{ prefix }}error.code, {{ prefix }}error.detail) as reason
+    from rows_of_model
+    {%- if is_changes %}
+    left anti join (
+        select slice(_cdc_sequence, 1, size(_cdc_sequence) - 2) as vendor_sequence
+        from rows_of_model
+        where _cdc_op = 'update' and _cdc_error is null
+    ) as whole_updates
+        on rows_of_model._cdc_error.code = 'half_of_update'
+        and slice(_cdc_sequence, 1, size(_cdc_sequence) - 2) = whole_updates.vendor_sequence
+    {%- endif %}
+    where {{ prefix }}error is not null
+
+),
+
+counts as (
+
+    select
+        (select count(*) from rows_with_errors) as error_count,
+        (select count(*) from rows_of_model) as row_count
+
+)
+
+select rows_with_errors.*
+from rows_with_errors
+cross join counts
+where counts.error_count > {{ max_count }} and counts.error_count > {{ max_share }} * counts.row_count
+{%- endmacro -%}

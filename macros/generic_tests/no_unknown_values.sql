@@ -1,0 +1,32 @@
+{#-
+    A row returned is a row of a current or history model in which a column's value was never sent: its null stands for
+    "not known", as _cdc_absent says. It becomes known with a full image or a snapshot of that row.
+-#}
+{%- test no_unknown_values(model, key=none) -%}
+    {%- do spark_cdc._require_key('no_unknown_values', key) -%}
+    {{- return(adapter.dispatch('test_no_unknown_values', 'spark_cdc')(model, key)) -}}
+{%- endtest -%}
+
+{%- macro default__test_no_unknown_values(model, key) -%}
+    {%- do spark_cdc._only_spark('no_unknown_values') -%}
+{%- endmacro -%}
+
+{%- macro spark__test_no_unknown_values(model, key) -%}
+with rows_of_model as (
+
+    select * from {{ model }}
+
+),
+
+rows_with_unknown_values as (
+
+    select
+        {{ spark_cdc._quoted(key) }},
+        concat('never sent: ', array_join(_cdc_absent, ', ')) as reason
+    from rows_of_model
+    where _cdc_absent is not null
+
+)
+
+select * from rows_with_unknown_values
+{%- endmacro -%}

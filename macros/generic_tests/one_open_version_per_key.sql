@@ -1,0 +1,30 @@
+{#- A row returned is a key of a history that has no open version (valid_to is null), or more than one. -#}
+{%- test one_open_version_per_key(model, key=none) -%}
+    {%- do spark_cdc._require_key('one_open_version_per_key', key) -%}
+    {{- return(adapter.dispatch('test_one_open_version_per_key', 'spark_cdc')(model, key)) -}}
+{%- endtest -%}
+
+{%- macro default__test_one_open_version_per_key(model, key) -%}
+    {%- do spark_cdc._only_spark('one_open_version_per_key') -%}
+{%- endmacro -%}
+
+{%- macro spark__test_one_open_version_per_key(model, key) -%}
+with versions as (
+
+    select * from {{ model }}
+
+),
+
+keys_with_another_number_of_open_versions as (
+
+    select
+        {{ spark_cdc._quoted(key) }},
+        concat('the key has ', count_if(valid_to is null), ' open versions') as reason
+    from versions
+    group by {{ spark_cdc._quoted(key) }}
+    having count_if(valid_to is null) <> 1
+
+)
+
+select * from keys_with_another_number_of_open_versions
+{%- endmacro -%}

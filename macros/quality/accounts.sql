@@ -1,0 +1,120 @@
+{#-
+    What became of each message: read = applied + superseded + duplicate + control + unrouted + rejected, per topic and source
+    table.
+
+    messages  list of models made by `messages`
+    changes   list of models made by `changes`
+    current   list of models materialised as cdc_current, over those changes
+
+    applied     its change is what the current table holds, or it is a truncate of a routed table
+    superseded  a change with a higher sequence took its place
+    duplicate   the same topic, partition and offset was there before
+    control     DDL, heartbeat, transaction mark, tombstone, or a message without rows
+    unrouted    rows of a table that no model reads
+    rejected    an error row: see `dead_letters`
+-#}
+{%- macro accounts(messages, changes, current) -%}
+    {%- for argument, value in [('messages', messages), ('changes', changes), ('current', current)] -%}
+        {%- if value is string or value is not iterable or value | length == 0 -%}
+            {%- do spark_cdc._raise(
+                'accounts', argument, 'a list of relations, such as [ref(\'orders\')]', spark_cdc._show(value),
+                'Put the relation in square brackets.'
+            ) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{- return(adapter.dispatch('accounts', 'spark_cdc')(messages, changes, current)) -}}
+{%- endmacro -%}
+
+{%- macro default__accounts(messages, changes, current) -%}
+    {%- do spark_cdc._only_spark('accounts') -%}
+{%- endmacro -%}
+
+{%- macro spark__accounts(messages, changes, current) -%}
+with messages as (
+
+    {%- for relation in messages %}
+    select topic, partition, offset, kind, database_name, schema_name, table_name from {{ relation }}
+    {{ 'union all' if not loop.last }}
+    {%- endfor %}
+
+),
+
+numbered_messages as (
+
+    select *, row_number() over (partition by topic, partition, offset order by kind) as copy
+    from messages
+
+),
+
+change_rows as (
+
+    {%- for relation in changes %}
+    select _cdc_topic as topic, _cdc_partition as partition, explode(_cdc_offsets) as offset, _cdc_op, _cdc_error,
+        _cdc_offset
+    from {{ relation }}
+    {{ 'union all' if not loop.last }}
+    {%- endfor %}
+
+),
+
+held as (
+
+    {%- for relation in current %}
+    select distinct _cdc_topic as topic, _cdc_partition as partition, _cdc_offset from {{ relation }}
+    {{ 'union all' if not loop.last }}
+    {%- endfor %}
+
+),
+
+{#- Of a message with several rows one is enough: an error outweighs the rest, then what is held. #}
+message_changes as (
+
+    select
+        change_rows.topic,
+        change_rows.partition,
+        change_rows.offset,
+        count_if(change_rows._cdc_error is not null and change_rows._cdc_error.code <> 'half_of_update') > 0 as has_error,
+        every(change_rows._cdc_error is not null) as has_only_errors,
+        count_if(held.topic is not null or change_rows._cdc_op = 'truncate') > 0 as is_held
+    from change_rows
+    left join held
+        on change_rows.topic = held.topic
+        and change_rows.partition = held.partition
+        and change_rows._cdc_offset = held._cdc_offset
+    group by change_rows.topic, change_rows.partition, change_rows.offset
+
+),
+
+message_accounts as (
+
+    select
+        numbered_messages.*,
+        case
+            when numbered_messages.copy > 1 then 'duplicate'
+            when numbered_messages.kind = 'unreadable' or message_changes.has_error or message_changes.has_only_errors
+                then 'rejected'
+            when message_changes.is_held then 'applied'
+            when message_changes.topic is not null then 'superseded'
+            when numbered_messages.kind in ('rows', 'truncate') then 'unrouted'
+            else 'control'
+        end as account
+    from numbered_messages
+    left join message_changes
+        on numbered_messages.topic = message_changes.topic
+        and numbered_messages.partition = message_changes.partition
+        and numbered_messages.offset = message_changes.offset
+
+)
+
+select
+    topic,
+    database_name,
+    schema_name,
+    table_name,
+    count(*) as read,
+    {%- for account in ['applied', 'superseded', 'duplicate', 'control', 'unrouted', 'rejected'] %}
+    count_if(account = '{{ account }}') as {{ account }}{{ ',' if not loop.last }}
+    {%- endfor %}
+from message_accounts
+group by topic, database_name, schema_name, table_name
+{%- endmacro -%}

@@ -1,0 +1,82 @@
+{#-
+    Every message that could not be read or applied, with its reason and its raw text.
+
+    messages  list of models made by `messages` (or raw tables, for changes models that read them directly)
+    changes   list of models made by `changes`
+
+    One row per message and reason: topic, partition, offset, timestamp, code, detail, value. A half of an update whose partner
+    came later is not among them.
+-#}
+{%- macro dead_letters(messages, changes=[]) -%}
+    {%- if messages is string or messages is not iterable or messages | length == 0 -%}
+        {%- do spark_cdc._raise(
+            'dead_letters', 'messages', 'a list of relations, such as [ref(\'stg_shop__messages\')]',
+            spark_cdc._show(messages), 'Put the relation in square brackets.'
+        ) -%}
+    {%- endif -%}
+    {{- return(adapter.dispatch('dead_letters', 'spark_cdc')(messages, changes)) -}}
+{%- endmacro -%}
+
+{%- macro default__dead_letters(messages, changes) -%}
+    {%- do spark_cdc._only_spark('dead_letters') -%}
+{%- endmacro -%}
+
+{%- macro spark__dead_letters(messages, changes) -%}
+with messages as (
+
+    {%- for relation in messages %}
+    select topic, partition, offset, timestamp, cast(value as string) as value, error from {{ relation }}
+    {{ 'union all' if not loop.last }}
+    {%- endfor %}
+
+),
+
+rejected_changes as (
+
+    {%- for relation in changes %}
+    select rejected._cdc_topic, rejected._cdc_partition, rejected._cdc_offset, rejected._cdc_error
+    from {{ relation }} as rejected
+    where
+        rejected._cdc_error is not null
+        and not exists (
+            select 1
+            from {{ relation }} as completed
+            where
+                rejected._cdc_error.code = 'half_of_update'
+                and completed._cdc_error is null
+                and completed._cdc_topic = rejected._cdc_topic
+                and array_contains(completed._cdc_offsets, rejected._cdc_offset)
+        )
+    {{ 'union all' if not loop.last }}
+    {%- else %}
+    select
+        cast(null as string) as _cdc_topic,
+        cast(null as int) as _cdc_partition,
+        cast(null as bigint) as _cdc_offset,
+        cast(null as struct<code: string, detail: string>) as _cdc_error
+    where false
+    {%- endfor %}
+
+)
+
+select topic, partition, offset, timestamp, error.code as code, error.detail as detail, value
+from messages
+where error is not null
+
+union all
+
+select distinct
+    messages.topic,
+    messages.partition,
+    messages.offset,
+    messages.timestamp,
+    rejected_changes._cdc_error.code as code,
+    rejected_changes._cdc_error.detail as detail,
+    messages.value
+from rejected_changes
+inner join messages
+    on rejected_changes._cdc_topic = messages.topic
+    and rejected_changes._cdc_partition = messages.partition
+    and rejected_changes._cdc_offset = messages.offset
+    and messages.error is null
+{%- endmacro -%}

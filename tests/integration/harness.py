@@ -1,0 +1,228 @@
+"""A user's dbt project and the Spark session in which its runs happen: one JVM for all integration tests.
+
+`Project` is a copy of tests/integration/project in a folder of its own. Its dbt runs in this process, so that the tests can
+fill raw tables and look at results in the very session that dbt-spark uses.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterable
+from contextlib import chdir
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dbt.cli.main import dbtRunner, dbtRunnerResult
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+USER_PROJECT = Path(__file__).resolve().parent / "project"
+JARS = ("iceberg-spark-runtime-4.1_2.13-1.12.0.jar", "sqlite-jdbc-3.50.3.0.jar")
+RAW_SCHEMA = (
+    "topic string, `partition` int, `offset` bigint, `timestamp` timestamp, `key` binary, `value` binary, "
+    "headers array<struct<`key`: string, `value`: binary>>"
+)
+# Only what stops the process: an error of a query reaches the test through dbt.
+LOG4J2 = """
+status = off
+rootLogger.level = fatal
+rootLogger.appenderRef.console.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = Spark %p %c{1}: %m%n%ex{short.message}
+"""
+
+
+@dataclass(frozen=True)
+class Message:
+    """One Kafka message; the offset is given when it lands."""
+
+    value: str | bytes | None
+    key: str | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    partition: int = 0
+
+
+@dataclass
+class Run:
+    """What one dbt command said: the status and the message of each node, and the error that stopped it, if one did."""
+
+    result: dbtRunnerResult
+
+    @property
+    def failure(self) -> str:
+        """The error that stopped the command before any node ran."""
+        return str(self.result.exception or "")
+
+    @property
+    def messages(self) -> dict[str, str]:
+        """Node name -> what dbt says of it."""
+        return {node.node.name: str(node.message) for node in self._nodes()}
+
+    @property
+    def statuses(self) -> dict[str, str]:
+        """Node name -> success, error, skipped, pass, fail …"""
+        return {node.node.name: str(node.status) for node in self._nodes()}
+
+    def _nodes(self) -> Iterable[Any]:
+        return self.result.result.results if self.result.result else ()
+
+    def must_succeed(self) -> Run:
+        """Fail with dbt's own words if anything went wrong."""
+        bad = {name: self.messages[name] for name, status in self.statuses.items() if status not in ("success", "pass")}
+        assert self.result.success and not bad, self.failure or json.dumps(bad, indent=2)
+        return self
+
+
+class Project:
+    """A copy of the user's project that has the package installed as its packages.yml says."""
+
+    def __init__(self, folder: Path, schema: str) -> None:
+        shutil.copytree(USER_PROJECT, folder, ignore=shutil.ignore_patterns("dbt_packages", "target", "logs"))
+        packages = folder / "packages.yml"
+        installed = packages.read_text()
+        assert "local: ../../..\n" in installed
+        packages.write_text(installed.replace("../../..", str(REPOSITORY)))
+        self.folder = folder
+        self.schema = schema
+        self.dbt("deps").must_succeed()
+
+    def dbt(self, *arguments: str) -> Run:
+        """Run one dbt command in this process."""
+        before = os.environ.get("SHOP_SCHEMA")
+        os.environ["SHOP_SCHEMA"] = self.schema
+        command = [
+            *arguments,
+            "--quiet", "--no-send-anonymous-usage-stats", "--log-level-file", "none",
+            "--project-dir", str(self.folder),
+        ]  # fmt: skip
+        if arguments[0] != "deps":
+            command += ["--profiles-dir", str(self.folder)]
+        try:
+            with chdir(self.folder):
+                return Run(dbtRunner().invoke(command))
+        finally:
+            if before is None:
+                del os.environ["SHOP_SCHEMA"]
+            else:
+                os.environ["SHOP_SCHEMA"] = before
+
+    def run(self, *arguments: str) -> Run:
+        """`dbt run` that has to succeed."""
+        return self.dbt("run", *arguments).must_succeed()
+
+    def write(self, files: dict[str, str]) -> None:
+        """Put files into the project: path under the project -> text."""
+        for path, text in files.items():
+            target = self.folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text)
+
+    def remove(self, *paths: str) -> None:
+        """Take files or folders out of the project."""
+        for path in paths:
+            target = self.folder / path
+            if target.is_dir():
+                shutil.rmtree(target)
+            else:
+                target.unlink()
+
+
+class Lake:
+    """The Spark session that dbt-spark has, as the tests use it beside dbt."""
+
+    def __init__(self) -> None:
+        self._offsets: dict[tuple[str, str, int], int] = {}
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session of dbt's own connection; dbt has to have run once."""
+        from pyspark.sql import SparkSession
+
+        return SparkSession.builder.getOrCreate()
+
+    def rows(self, sql: str) -> list[dict[str, Any]]:
+        """Return the rows of a query as dictionaries."""
+        return [row.asDict(recursive=True) for row in self.spark.sql(sql).collect()]
+
+    def create_raw(self, *tables: str, schema: str = "raw") -> None:
+        """Create empty raw tables as a Kafka sink would."""
+        self.spark.sql(f"create schema if not exists {schema}")
+        for table in tables:
+            self.spark.sql(f"create or replace table {schema}.{table} ({RAW_SCHEMA}) using iceberg")
+            self._offsets = {place: at for place, at in self._offsets.items() if place[:2] != (schema, table)}
+
+    def land(self, table: str, messages: Iterable[Message], schema: str = "raw") -> list[int]:
+        """Append messages to a raw table under the next offsets; return these."""
+        rows, offsets = [], []
+        for message in messages:
+            place = (schema, table, message.partition)
+            offset = self._offsets.get(place, 0)
+            self._offsets[place] = offset + 1
+            offsets.append(offset)
+            rows.append(_raw_row(f"{schema}.{table}", offset, message))
+        self._append(f"{schema}.{table}", rows)
+        return offsets
+
+    def land_again(self, table: str, offsets: dict[int, Message], schema: str = "raw") -> None:
+        """Append messages under offsets that the table has already, as a sink does after a crash."""
+        self._append(f"{schema}.{table}", [_raw_row(f"{schema}.{table}", *place) for place in offsets.items()])
+
+    def _append(self, table: str, rows: list[tuple[Any, ...]]) -> None:
+        if rows:
+            self.spark.createDataFrame(rows, RAW_SCHEMA).writeTo(table).append()
+
+
+def _raw_row(topic: str, offset: int, message: Message) -> tuple[Any, ...]:
+    from datetime import datetime, timezone
+
+    value = message.value.encode() if isinstance(message.value, str) else message.value
+    return (
+        topic,
+        message.partition,
+        offset,
+        datetime(2026, 1, 1, tzinfo=timezone.utc),
+        message.key.encode() if message.key is not None else None,
+        value,
+        [(name, text.encode()) for name, text in message.headers.items()],
+    )
+
+
+def prepare_environment(lake: Path) -> None:
+    """Say where dbt's profile finds the lake and the jars; no session may run yet."""
+    from pyspark import SparkContext
+
+    assert SparkContext._active_spark_context is None, (
+        "another test has started Spark without Iceberg: run tests/integration first or alone"
+    )
+    jars = os.environ.get("SPARK_CDC_JARS") or ",".join(str(REPOSITORY / ".jars" / name) for name in JARS)
+    (lake / "log4j2.properties").write_text(LOG4J2)
+    os.environ["SHOP_LAKE"] = str(lake)
+    os.environ["SHOP_JARS"] = jars
+    os.environ["SHOP_LOG4J2"] = str(lake / "log4j2.properties")
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+
+
+def stop_jvm() -> None:
+    """End the session and its JVM, so that tests after these start one with settings of their own."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.getActiveSession()
+    if session is None:
+        return
+    session.stop()
+    gateway = SparkContext._gateway
+    SparkContext._gateway = SparkContext._jvm = None
+    if gateway is not None:
+        gateway.shutdown()
+        gateway.proc.stdin.close()
+        gateway.proc.wait(timeout=60)

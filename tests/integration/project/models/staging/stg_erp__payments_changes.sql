@@ -1,0 +1,9 @@
+{{ config(materialized='incremental', incremental_strategy='append') }}
+{{ spark_cdc.changes(
+    source('raw', 'payments'),
+    format='dataworks',
+    database='erp',
+    table='payments',
+    key=['id'],
+    columns={'id': 'bigint', 'state': 'string', 'cents': 'bigint'}
+) }}

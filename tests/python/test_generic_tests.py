@@ -1,0 +1,652 @@
+"""The shipped dbt tests, used as a user's project uses them: each finds the bad rows and passes the good ones.
+
+All cases are views in one small project and are run by one dbt command in one Spark session. A test's rows are read by
+running its compiled query once more in that session, so that a case can say which rows it expects and why.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from dbt_spark_cdc.macros import CompilerError, MacroLibrary
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+GENERIC_TESTS = REPOSITORY / "macros" / "generic_tests"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model, the test put on it, and the rows that the test has to return."""
+
+    says: str
+    test: str
+    model: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+    config: dict[str, Any] = field(default_factory=dict)
+    column: str | None = None
+    found: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return f"{self.test}__{re.sub('[^a-z0-9]+', '_', self.says.lower())}"
+
+
+# Relations that the cases share, and the ones that their tests compare with.
+MODELS = {
+    "changes_good": """
+        select * from values
+            (1, 'a', 'insert', array(10.0, 0.0), null, null, null, 't', 0, 10L),
+            (1, 'b', 'update', array(11.0, 0.0), named_struct('id', 1), array('more'), null, 't', 0, 11L),
+            (2, 'c', 'snapshot', array(12.0, 0.0), null, null, null, 't', 1, 12L),
+            (2, null, 'delete', array(13.0, 0.0), named_struct('id', 2), null, null, 't', 1, 13L)
+        as changes(
+            id, name, _cdc_op, _cdc_sequence, _cdc_before, _cdc_absent, _cdc_error, _cdc_topic, _cdc_partition, _cdc_offset
+        )
+    """,
+    "current_good": """
+        select * from values
+            (1, 'a', double('NaN'), parse_json('{"b":1}'), false, array(5.0, 0.0), null, 'update', 't', 0, 5L),
+            (2, null, null, null, true, array(6.0, 0.0), null, 'delete', 't', 0, 6L)
+        as rows(
+            id, name, ratio, extra, _cdc_is_deleted, _cdc_sequence, _cdc_absent, _cdc_op,
+            _cdc_topic, _cdc_partition, _cdc_offset
+        )
+    """,
+    "history_good": """
+        select * from values
+            (1, null, null, null, timestamp'2026-01-01', timestamp'2026-01-02', false, array(1.0, 0.0)),
+            (1, 'b', null, null, timestamp'2026-01-02', timestamp'2026-01-02', false, array(2.0, 0.0)),
+            (1, 'a', double('NaN'), parse_json('{"b":1}'), timestamp'2026-01-02', null, false, array(5.0, 0.0)),
+            (2, null, null, null, timestamp'2026-01-02', null, true, array(6.0, 0.0))
+        as versions(id, name, ratio, extra, valid_from, valid_to, _cdc_is_deleted, _cdc_last_sequence)
+    """,
+    "history_other": """
+        select * from values
+            (1, 'b', double('NaN'), parse_json('{"b":2}'), timestamp'2026-01-02', null, false, array(5.0, 0.0)),
+            (2, null, null, null, timestamp'2026-01-02', null, false, array(7.0, 0.0)),
+            (3, 'c', null, null, timestamp'2026-01-02', null, false, array(8.0, 0.0))
+        as versions(id, name, ratio, extra, valid_from, valid_to, _cdc_is_deleted, _cdc_last_sequence)
+    """,
+    "history_closed": """
+        select * except (valid_to), timestamp'2026-01-03' as valid_to from {{ ref('history_good') }}
+    """,
+    "raw_good": """
+        select * from values ('t', 0, 1L), ('t', 0, 2L), ('t', 0, 3L), ('t', 1, 1L), ('t', 1, 2L), ('t', 1, 2L)
+        as raw(topic, partition, offset)
+    """,
+    "raw_other_names": """
+        select topic as name, partition as part, cast(offset as string) as position from {{ ref('raw_good') }}
+    """,
+    "raw_grown": """
+        select * from {{ ref('raw_good') }}
+        union all select * from values ('t', 0, 4L), ('t', 2, 1L) as raw(topic, partition, offset)
+    """,
+    "messages_good": """
+        select * from values
+            ('t', 0, 1L, 'canal', 'rows', 'shop', null, 'orders', array(), null),
+            ('t', 0, 2L, 'canal', 'ddl', 'shop', null, 'orders', array(), null),
+            ('t', 0, 3L, 'dataworks', 'rows', 'shop', null, 'items', array(7.0), null),
+            ('t', 1, 1L, 'dataworks', 'rows', 'shop', null, 'items', array(7.0), null),
+            ('t', 1, 2L, 'canal', 'rows', 'shop', null, 'not_read', array(), null)
+        as messages(
+            topic, partition, offset, format, kind, database_name, schema_name, table_name, sequence, error
+        )
+    """,
+    "messages_bad": """
+        select * from {{ ref('messages_good') }} where not (partition = 1 and offset = 2)
+        union all select * from {{ ref('messages_good') }} where partition = 0 and offset = 2
+        union all select * from values
+            ('t', 9, 9L, 'canal', 'rows', 'shop', null, 'orders', array(), null)
+        as messages(
+            topic, partition, offset, format, kind, database_name, schema_name, table_name, sequence, error
+        )
+    """,
+    "changes_of_orders": """
+        select 'insert' as _cdc_op, array(1.0, 0.0) as _cdc_sequence, 't' as _cdc_topic, 0 as _cdc_partition,
+            1L as _cdc_offset
+    """,
+    "changes_of_items": """
+        select 'update' as _cdc_op, array(7.0, 1.0, 0.0) as _cdc_sequence, 't' as _cdc_topic, 1 as _cdc_partition,
+            1L as _cdc_offset
+    """,
+    "changes_with_halves": """
+        select * from values
+            ('update', array(7.0, 1.0, 0.0), named_struct('code', 'half_of_update', 'detail', 'before'), 't', 0, 1L),
+            ('update', array(7.0, 2.0, 0.0), null, 't', 0, 2L)
+        as changes(_cdc_op, _cdc_sequence, _cdc_error, _cdc_topic, _cdc_partition, _cdc_offset)
+    """,
+    "changes_with_errors": """
+        select * from {{ ref('changes_with_halves') }}
+        union all select * from values
+            ('insert', array(8.0, 3.0, 0.0), named_struct('code', 'value_does_not_fit', 'detail', 'id: int'), 't', 0, 3L),
+            ('update', array(9.0, 4.0, 0.0), named_struct('code', 'half_of_update', 'detail', 'after'), 't', 0, 4L)
+        as changes(_cdc_op, _cdc_sequence, _cdc_error, _cdc_topic, _cdc_partition, _cdc_offset)
+    """,
+    "messages_with_an_error": """
+        select offset, 't' as topic, 0 as partition,
+            case when offset = 7 then named_struct('code', 'broken_json', 'detail', cast(null as string)) end as error
+        from range(10) as offsets(offset)
+    """,
+    "changes_with_ops": """
+        select * from values
+            ('upsert', null, 't', 0, 1L),
+            (null, null, 't', 0, 2L),
+            (null, named_struct('code', 'broken_json', 'detail', cast(null as string)), 't', 0, 3L),
+            ('truncate', null, 't', 0, 4L)
+        as changes(_cdc_op, _cdc_error, _cdc_topic, _cdc_partition, _cdc_offset)
+    """,
+    "changes_without_keys": """
+        select * from values
+            (1, null, 'insert', null, 't', 0, 1L),
+            (null, null, 'delete', null, 't', 0, 2L),
+            (1, 'a', 'insert', null, 't', 0, 3L),
+            (null, null, 'truncate', null, 't', 0, 4L),
+            (1, null, 'insert', named_struct('code', 'key_missing', 'detail', 'kind'), 't', 0, 5L)
+        as changes(id, kind, _cdc_op, _cdc_error, _cdc_topic, _cdc_partition, _cdc_offset)
+    """,
+    "rows_with_repeated_keys": """
+        select * from values (1, 'a'), (1, 'a'), (1, 'b'), (null, 'a'), (null, 'a') as rows(id, kind)
+    """,
+    "history_with_overlaps": """
+        select * from values
+            (1, timestamp'2026-01-01', timestamp'2026-01-03'),
+            (1, timestamp'2026-01-02', timestamp'2026-01-02'),
+            (1, timestamp'2026-01-02', timestamp'2026-01-04'),
+            (2, timestamp'2026-01-01', null),
+            (2, timestamp'2026-01-05', timestamp'2026-01-06'),
+            (3, timestamp'2026-01-02', timestamp'2026-01-01'),
+            (4, null, null),
+            (5, timestamp'2026-01-01', timestamp'2026-01-09'),
+            (5, timestamp'2026-01-02', timestamp'2026-01-03'),
+            (5, timestamp'2026-01-08', timestamp'2026-01-10')
+        as versions(id, valid_from, valid_to)
+    """,
+    "history_with_open_versions": """
+        select * from values (1, timestamp'2026-01-01'), (2, null), (3, null), (3, null) as versions(id, valid_to)
+    """,
+    "changes_in_partitions": """
+        select * from values
+            (1, 'insert', null, null, 't', 0),
+            (1, 'update', named_struct('id', 1), null, 't', 1),
+            (2, 'insert', null, null, 't', 0),
+            (3, 'update', named_struct('id', 2), null, 't', 1),
+            (4, 'insert', null, null, 't', 0),
+            (4, 'insert', null, named_struct('code', 'value_does_not_fit', 'detail', ''), 't', 1)
+        as changes(id, _cdc_op, _cdc_before, _cdc_error, _cdc_topic, _cdc_partition)
+    """,
+    "changes_with_a_truncate": """
+        select * from values
+            (1, 'insert', cast(null as struct<id: int>), null, 't', 0),
+            (2, 'insert', null, null, 't', 1),
+            (null, 'truncate', null, null, 't', 0)
+        as changes(id, _cdc_op, _cdc_before, _cdc_error, _cdc_topic, _cdc_partition)
+    """,
+    "changes_with_a_typo": """
+        select * from values
+            (1, null, null, 'insert', array('nmae', 'note'), null, 't', 0, 1L),
+            (1, null, 'x', 'update', array('nmae'), null, 't', 0, 2L),
+            (1, null, null, 'delete', null, null, 't', 0, 3L),
+            (null, null, null, null, null, named_struct('code', 'broken_json', 'detail', ''), 't', 0, 4L)
+        as changes(
+            id, nmae, note, _cdc_op, _cdc_absent, _cdc_error, _cdc_topic, _cdc_partition, _cdc_offset
+        )
+    """,
+    "changes_with_a_typo_in_the_key": """
+        select null as di, 'insert' as _cdc_op, array('di') as _cdc_absent,
+            named_struct('code', 'key_missing', 'detail', 'di') as _cdc_error
+    """,
+    "changes_none": "select * from {{ ref('changes_good') }} where false",
+    "current_with_unknown_values": """
+        select * from values (1, array('note', 'name')), (2, null) as rows(id, _cdc_absent)
+    """,
+}
+KEY = {"key": ["id"]}
+CASES = [
+    Case("every known operation passes", "valid_op", "changes_good"),
+    Case(
+        "another operation and none are found",
+        "valid_op",
+        "changes_with_ops",
+        found=("t 0 1 the operation is upsert", "t 0 2 the operation is null"),
+    ),
+    Case(
+        "it can stand below the column",
+        "valid_op",
+        "changes_with_ops",
+        column="_cdc_op",
+        config={"where": "_cdc_offset = 1"},
+        found=("t 0 1 the operation is upsert",),
+    ),
+    Case("whole keys pass", "key_not_null", "changes_good", KEY),
+    Case(
+        "a null in any part of a key is found but not in errors and truncates",
+        "key_not_null",
+        "changes_without_keys",
+        {"key": ["id", "kind"]},
+        found=("1 None kind is null t 0 1", "None None id is null and kind is null t 0 2"),
+    ),
+    Case("different keys pass", "one_row_per_key", "current_good", KEY),
+    Case(
+        "repeated keys are found and null is a value",
+        "one_row_per_key",
+        "rows_with_repeated_keys",
+        {"key": ["id", "kind"]},
+        found=("1 a the key has 2 rows", "None a the key has 2 rows"),
+    ),
+    Case(
+        "a where takes rows out",
+        "one_row_per_key",
+        "rows_with_repeated_keys",
+        {"key": ["id", "kind"]},
+        {"where": "id = 1"},
+        found=("1 a the key has 2 rows",),
+    ),
+    Case("touching versions and one of no length pass", "no_overlapping_history", "history_good", KEY),
+    Case(
+        "overlapping reversed and timeless versions are found",
+        "no_overlapping_history",
+        "history_with_overlaps",
+        KEY,
+        found=(
+            "1 2026-01-02 00:00:00 2026-01-04 00:00:00 begins before an earlier version ends",
+            "2 2026-01-05 00:00:00 2026-01-06 00:00:00 begins before an earlier version ends",
+            "3 2026-01-02 00:00:00 2026-01-01 00:00:00 ends before it begins",
+            "4 None None valid_from is null",
+            "5 2026-01-02 00:00:00 2026-01-03 00:00:00 begins before an earlier version ends",
+            "5 2026-01-08 00:00:00 2026-01-10 00:00:00 begins before an earlier version ends",
+        ),
+    ),
+    Case("one open version a key passes", "one_open_version_per_key", "history_good", KEY),
+    Case(
+        "none and several open versions are found",
+        "one_open_version_per_key",
+        "history_with_open_versions",
+        KEY,
+        found=("1 the key has 0 open versions", "3 the key has 2 open versions"),
+    ),
+    Case(
+        "equal rows pass with nulls not a number variants and deleted rows",
+        "current_equals_open_history",
+        "current_good",
+        KEY | {"history": "ref('history_good')"},
+    ),
+    Case(
+        "every difference is named and rows of one side are found",
+        "current_equals_open_history",
+        "current_good",
+        KEY | {"history": "ref('history_other')"},
+        found=(
+            "1 name differs and extra differs",
+            "2 only one of them is deleted and their last changes differ",
+            "3 no row in the current model",
+        ),
+    ),
+    Case(
+        "a key without an open version is found",
+        "current_equals_open_history",
+        "current_good",
+        KEY | {"history": "ref('history_closed')"},
+        found=("1 no open version in the history", "2 no open version in the history"),
+    ),
+    Case(
+        "the same messages pass though raw has one twice",
+        "every_message_accounted_for",
+        "messages_good",
+        {"raw": "ref('raw_good')"},
+    ),
+    Case(
+        "raw columns may have other names",
+        "every_message_accounted_for",
+        "messages_good",
+        {
+            "raw": "ref('raw_other_names')",
+            "raw_columns": {"topic": "name", "partition": "part", "offset": "cast(position as bigint)"},
+        },
+    ),
+    Case(
+        "missing added and repeated messages are found",
+        "every_message_accounted_for",
+        "messages_bad",
+        {"raw": "ref('raw_good')"},
+        found=(
+            "t 0 2 the messages model has it 2 times",
+            "t 1 2 the messages model lacks it",
+            "t 9 9 the raw table lacks it",
+        ),
+    ),
+    Case(
+        "messages that came after the run are found",
+        "every_message_accounted_for",
+        "messages_good",
+        {"raw": "ref('raw_grown')"},
+        found=("t 0 4 the messages model lacks it", "t 2 1 the messages model lacks it"),
+    ),
+    Case(
+        "messages that came after the run are left to the next where raw is growing",
+        "every_message_accounted_for",
+        "messages_good",
+        {"raw": "ref('raw_grown')", "raw_is_growing": True},
+    ),
+    Case(
+        "row messages are in their changes models and halves in the update they became",
+        "every_message_accounted_for",
+        "messages_good",
+        {"raw": "ref('raw_good')", "changes": ["ref('changes_of_orders')", "ref('changes_of_items')"]},
+    ),
+    Case(
+        "a row message of a table that is read is found where its changes lack it",
+        "every_message_accounted_for",
+        "messages_bad",
+        {"raw": "ref('raw_good')", "changes": ["ref('changes_of_orders')", "ref('changes_of_items')"]},
+        found=(
+            "t 0 2 the messages model has it 2 times",
+            "t 1 2 the messages model lacks it",
+            "t 9 9 changes_of_orders lacks it",
+            "t 9 9 the raw table lacks it",
+        ),
+    ),
+    Case("changes without errors pass", "no_errors", "changes_good"),
+    Case("a half whose update came whole later is no error", "no_errors", "changes_with_halves"),
+    Case(
+        "changes with errors are found with code and detail",
+        "no_errors",
+        "changes_with_errors",
+        found=("t 0 3 value_does_not_fit: id: int", "t 0 4 half_of_update: after"),
+    ),
+    Case(
+        "messages with errors are found",
+        "no_errors",
+        "messages_with_an_error",
+        found=("t 0 7 broken_json",),
+    ),
+    Case("as many errors as allowed pass", "no_errors", "changes_with_errors", {"max_count": 2}),
+    Case(
+        "more errors than allowed are found",
+        "no_errors",
+        "changes_with_errors",
+        {"max_count": 1, "max_share": 0.49},
+        found=("t 0 3 value_does_not_fit: id: int", "t 0 4 half_of_update: after"),
+    ),
+    Case("the share that is allowed passes", "no_errors", "messages_with_an_error", {"max_share": 0.1}),
+    Case(
+        "more than the share that is allowed is found",
+        "no_errors",
+        "messages_with_an_error",
+        {"max_share": 0.09},
+        found=("t 0 7 broken_json",),
+    ),
+    Case(
+        "a where goes with the column",
+        "no_errors",
+        "messages_with_an_error",
+        column="error",
+        config={"where": "offset < 7"},
+    ),
+    Case("keys in one partition each pass", "one_partition_per_key", "changes_good", KEY),
+    Case(
+        "keys in two partitions are found with the key before an update",
+        "one_partition_per_key",
+        "changes_in_partitions",
+        KEY,
+        found=("1 the key has changes in 2 partitions", "2 the key has changes in 2 partitions"),
+    ),
+    Case(
+        "a truncate in another partition is found",
+        "one_partition_per_key",
+        "changes_with_a_truncate",
+        KEY,
+        found=("2 a truncate stands in another partition",),
+    ),
+    Case("columns that some messages lack pass", "columns_found", "changes_good", {"columns": ["id", "name", "more"]}),
+    Case(
+        "a column that no message carried is found",
+        "columns_found",
+        "changes_with_a_typo",
+        found=("nmae no message carried this column",),
+    ),
+    Case(
+        "a column of the key that no message carried is found",
+        "columns_found",
+        "changes_with_a_typo_in_the_key",
+        found=("di no message carried this column",),
+    ),
+    Case("a model without rows says nothing", "columns_found", "changes_none"),
+    Case("rows whose values are all known pass", "no_unknown_values", "current_good", KEY),
+    Case(
+        "rows with values that were never sent are found",
+        "no_unknown_values",
+        "current_with_unknown_values",
+        KEY,
+        found=("1 never sent: note, name",),
+    ),
+]
+
+# In the process of dbt: the session that dbt started answers each test's own query once more, as text.
+RUN_DBT_AND_READ = """
+import json, sys
+from pathlib import Path
+from dbt.cli.main import dbtRunner
+built = dbtRunner().invoke(["--no-use-colors", "build", "--select", "package:this", "--threads", "4"])
+if built.exception or built.result is None:
+    sys.exit(str(built.exception))
+from pyspark.sql import SparkSession
+session = SparkSession.builder.getOrCreate()
+answers = {}
+for result in built.result.results:
+    rows = []
+    if result.node.resource_type == "test" and result.failures:
+        rows = [" ".join(str(value) for value in row) for row in session.sql(result.node.compiled_code).collect()]
+    answers[result.node.name] = {"status": str(result.status), "message": result.message, "rows": sorted(rows)}
+Path("answers.json").write_text(json.dumps(answers))
+"""
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The result of every node of the project: status, message, and for a failed test its rows."""
+    project = tmp_path_factory.mktemp("project")
+    write_project(project)
+    jars = [str(jar) for jar in sorted((REPOSITORY / ".jars").glob("*.jar"))]
+    assert jars, "no jars in .jars: type `make setup`"
+    (project / "lake").mkdir()
+    own = {
+        "DBT_PROFILES_DIR": str(project),
+        "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(REPOSITORY / "python_udfs"), os.environ.get("PYTHONPATH")])),
+        "SPARK_CDC_JARS": ",".join(jars),
+        "SPARK_CDC_LAKE": str(project / "lake"),
+        "SPARK_CDC_LOG4J2": str(REPOSITORY / "profiles" / "log4j2.properties"),
+        "SPARK_CDC_SCHEMA": "generic_tests",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", RUN_DBT_AND_READ],
+        cwd=project,
+        env=os.environ | own,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (project / "answers.json").is_file(), done.stdout + done.stderr
+    return json.loads((project / "answers.json").read_text(encoding="utf-8"))
+
+
+def write_project(project: Path) -> None:
+    """Write a project that has this package installed as `dbt deps` installs a local one."""
+    installed = project / "dbt_packages" / "spark_cdc"
+    installed.mkdir(parents=True)
+    shutil.copy(REPOSITORY / "dbt_project.yml", installed)
+    shutil.copytree(REPOSITORY / "macros", installed / "macros")
+
+    profiles = yaml.safe_load((REPOSITORY / "profiles" / "profiles.yml").read_text(encoding="utf-8"))
+    project_file = {
+        "name": "generic_tests",
+        "version": "1.0.0",
+        "profile": "generic_tests",
+        "models": {"+materialized": "view"},
+        "flags": {"validate_macro_args": True, "require_generic_test_arguments_property": True},
+    }
+    models: dict[str, Any] = {name: {"name": name, "data_tests": [], "columns": []} for name in MODELS}
+    for case in CASES:
+        test = {f"spark_cdc.{case.test}": {"name": case.name} | ({"config": case.config} if case.config else {})}
+        if case.arguments:
+            test[f"spark_cdc.{case.test}"]["arguments"] = case.arguments
+        if case.column is None:
+            models[case.model]["data_tests"].append(test)
+        else:
+            models[case.model]["columns"].append({"name": case.column, "data_tests": [test]})
+    (project / "models").mkdir()
+    for name, sql in MODELS.items():
+        (project / "models" / f"{name}.sql").write_text(sql, encoding="utf-8")
+    for path, content in {
+        "dbt_project.yml": project_file,
+        "profiles.yml": {"generic_tests": profiles["spark_cdc"]},
+        "models/models.yml": {"models": list(models.values())},
+    }.items():
+        (project / path).write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+
+
+@pytest.mark.dbt
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.test}: {case.says}")
+def test_exactly_the_bad_rows_are_found(answers: dict[str, Any], case: Case) -> None:
+    answer = answers[case.name]
+    assert answer["rows"] == sorted(case.found), answer["message"]
+    assert answer["status"] == ("fail" if case.found else "pass"), answer["message"]
+
+
+def test_every_shipped_test_has_a_case_that_passes_and_one_that_fails() -> None:
+    shipped = {file.stem for file in GENERIC_TESTS.glob("[!_]*.sql")}
+    assert {case.test for case in CASES if not case.found} == shipped
+    assert {case.test for case in CASES if case.found} == shipped
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MacroLibrary]:
+    """The package's macros with its tests among them, as plain macros: no dbt run is needed to render them."""
+    project = tmp_path_factory.mktemp("macros")
+    shutil.copytree(REPOSITORY / "macros", project / "macros", ignore=shutil.ignore_patterns("generic_tests"))
+    for file in GENERIC_TESTS.glob("*.sql"):
+        text = re.sub(r"{%- test (\w+)\(", r"{%- macro test_\1(", file.read_text(encoding="utf-8"))
+        text = text.replace("{%- endtest -%}", "{%- endmacro -%}")
+        (project / "macros" / "_internal" / f"test_{file.name}").write_text(text, encoding="utf-8")
+    yield MacroLibrary(project)
+
+
+RAW = {"identifier": "raw"}
+KEY_NEXT = "Name the columns that identify a row, such as key: [id]."
+KEY_SAYS = f"argument `key` must be a list of column names, such as ['id']; got nothing. {KEY_NEXT}"
+
+
+@pytest.mark.parametrize(
+    ("test", "arguments", "sentence"),
+    [
+        *((test, {}, KEY_SAYS) for test in (
+            "key_not_null", "one_row_per_key", "no_overlapping_history", "one_open_version_per_key",
+            "one_partition_per_key", "no_unknown_values",
+        )),
+        ("one_row_per_key", {"key": "id"}, KEY_SAYS.replace("nothing", "`id`")),
+        (
+            "one_row_per_key",
+            {"key": ["id", "id"]},
+            f"argument `key` must be a list that names each column once; got `['id', 'id']`. {KEY_NEXT}",
+        ),
+        ("current_equals_open_history", {"history": RAW}, KEY_SAYS),
+        (
+            "current_equals_open_history",
+            {"history": "orders", "key": ["id"]},
+            "argument `history` must be a model or a source; got `orders`. "
+            "Write history: ref('...') or history: source('...', '...').",
+        ),
+        (
+            "every_message_accounted_for",
+            {},
+            "argument `raw` must be a model or a source; got nothing. "
+            "Write raw: ref('...') or raw: source('...', '...').",
+        ),
+        (
+            "every_message_accounted_for",
+            {"raw": RAW, "raw_columns": "offset"},
+            "argument `raw_columns` must be a mapping, as for spark_cdc.messages; got `offset`. Write "
+            "raw_columns: {offset: kafka_offset}, or leave it out where the raw table has Kafka's own names.",
+        ),
+        (
+            "every_message_accounted_for",
+            {"raw": RAW, "changes": RAW},
+            "argument `changes` must be a list of models; got `{'identifier': 'raw'}`. "
+            "Write changes: [ref('...')].",
+        ),
+        (
+            "every_message_accounted_for",
+            {"raw": RAW, "changes": ["orders"]},
+            "argument `changes` must be a model or a source; got `orders`. "
+            "Write changes: ref('...') or changes: source('...', '...').",
+        ),
+        (
+            "every_message_accounted_for",
+            {"raw": RAW, "raw_is_growing": "yes"},
+            "argument `raw_is_growing` must be one of True, False; got `yes`. "
+            "Correct the spelling, or leave the argument out where it has a default.",
+        ),
+        (
+            "no_errors",
+            {"column_name": "id"},
+            "argument `column_name` must be one of _cdc_error, error; got `id`. "
+            "Correct the spelling, or leave the argument out where it has a default.",
+        ),
+        (
+            "no_errors",
+            {"max_count": "1"},
+            "argument `max_count` must be a number from 0 on; got `1`. Leave the argument out to allow none.",
+        ),
+        (
+            "no_errors",
+            {"max_share": 5},
+            "argument `max_share` must be a number from 0 to 1; got `5`. Leave the argument out to allow none.",
+        ),
+        (
+            "no_errors",
+            {},
+            "argument `model` must be a model or a source without a `where`; got a query. "
+            "With a `where`, test the column: put no_errors below _cdc_error or error.",
+        ),
+        (
+            "columns_found",
+            {"columns": "id"},
+            "argument `columns` must be a list of column names, such as ['id']; got `id`. "
+            "Leave it out to test all columns of the changes model.",
+        ),
+        (
+            "columns_found",
+            {},
+            "argument `model` must be a model or a source without a `where`; got a query. "
+            "With a `where`, name the columns: columns: [...].",
+        ),
+        (
+            "current_equals_open_history",
+            {"history": RAW, "key": ["id"]},
+            "argument `model` must be a model or a source without a `where`; got a query. "
+            "Take the `where` out: the whole of both models is compared.",
+        ),
+        (
+            "valid_op",
+            {"column_name": ""},
+            "argument `column_name` must be a text; got ``. Leave it out to test _cdc_op.",
+        ),
+    ],
+)
+def test_a_wrong_argument_is_refused_with_a_sentence(
+    library: MacroLibrary, test: str, arguments: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(CompilerError) as refused:
+        library.call(f"test_{test}", "(select 1) dbt_subquery", **arguments)
+    assert str(refused.value) == f"spark_cdc.{test}: {sentence}"

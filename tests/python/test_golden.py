@@ -1,0 +1,247 @@
+"""Golden cases: messages as the vendors' pages describe them, and what each page says that they mean.
+
+A case is a folder tests/golden/<format>/<case>/:
+
+messages.jsonl  one message a line, as `spark-cdc decode` reads them: the value itself, or an object with
+                offset, key, value and headers
+expected.jsonl  one result row a line, in the order of offset and position
+case.yml        `proves` and `source` for people; `read` (decoded, changes or messages) and the macro's arguments
+
+Cases of equal arguments share a query, each under its own topic. DataWorks finds the two halves of an update by
+table and sequenceId alone, so cases of one table use sequenceIds of their own.
+
+The expectations were written from the pages by hand. To change one, say in `source` which page says so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from dbt_spark_cdc.inputs import Message, read_messages
+from dbt_spark_cdc.macros import MacroLibrary
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+GOLDEN = REPOSITORY / "tests" / "golden"
+RAW_SCHEMA = (
+    "topic string, partition int, `offset` bigint, `timestamp` timestamp, `key` binary, `value` binary, "
+    "headers array<struct<`key`: string, `value`: binary>>"
+)
+ARGUMENTS = {"dialect", "table", "database", "schema", "key", "columns", "time_zone"}
+# Compared in every row: a field that the expectation leaves out must be null.
+ALWAYS = {
+    "decoded": ("offsets", "kind", "op", "database", "schema", "table", "before", "after", "half", "error"),
+    "changes": ("offset", "op", "columns", "before", "absent", "error", "detail"),
+    "messages": ("offset", "kind", "op", "database", "schema", "table", "ddl", "transaction", "error"),
+}
+# Compared where the expectation names them: the same in most cases, and proven by the cases that name them.
+WHERE_NAMED = ("sequence", "committed_at", "key_columns", "column_types")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One folder, read."""
+
+    format: str
+    name: str
+    read: str
+    arguments: dict[str, Any]
+    messages: list[Message]
+    expected: list[dict[str, Any]]
+
+    @property
+    def group(self) -> str:
+        """Cases of one group share a query."""
+        return json.dumps([self.format, self.read, self.arguments])
+
+
+def _case(folder: Path) -> Case:
+    declared = yaml.safe_load((folder / "case.yml").read_text(encoding="utf-8"))
+    assert declared.keys() - ARGUMENTS == {"proves", "source", "read"}, folder
+    expected = (folder / "expected.jsonl").read_text(encoding="utf-8").split("\n")
+    return Case(
+        format=folder.parent.name,
+        name=folder.name,
+        read=declared["read"],
+        arguments={name: value for name, value in declared.items() if name in ARGUMENTS},
+        messages=read_messages(folder.name, (folder / "messages.jsonl").read_bytes()),
+        expected=[json.loads(line) for line in expected if line],
+    )
+
+
+CASES = [_case(file.parent) for file in sorted(GOLDEN.glob("*/*/case.yml"))]
+
+
+@pytest.fixture(scope="module")
+def library() -> MacroLibrary:
+    return MacroLibrary(REPOSITORY)
+
+
+@pytest.fixture(scope="module")
+def session(spark: SparkSession) -> SparkSession:
+    """A session whose time zone is far from UTC: no result may depend on it."""
+    session = spark.newSession()
+    session.conf.set("spark.sql.ansi.enabled", "false")
+    session.conf.set("spark.sql.shuffle.partitions", "1")
+    session.conf.set("spark.sql.session.timeZone", "America/St_Johns")
+    return session
+
+
+@pytest.fixture(scope="module")
+def results(session: SparkSession, library: MacroLibrary) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """What the macros say of all cases: one query per group."""
+    groups: dict[str, list[Case]] = defaultdict(list)
+    for case in CASES:
+        groups[case.group].append(case)
+    found: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    for cases in groups.values():
+        raw = [message for case in cases for message in case.messages]
+        for topic, row in read(session, library, cases[0].format, cases[0].read, cases[0].arguments, raw):
+            found[cases[0].format, topic].append(row)
+    return found
+
+
+def read(
+    session: SparkSession,
+    library: MacroLibrary,
+    format_name: str,
+    macro: str,
+    arguments: dict[str, Any],
+    messages: list[Message],
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Run one of the three macros; gives (topic, row) in the order of offset and position."""
+    raw_rows = [
+        (
+            m.topic,
+            m.partition,
+            m.offset,
+            None,
+            m.key,
+            m.value,
+            [(h["key"], h["value"]) for h in m.headers or []],
+        )
+        for m in messages
+    ]
+    session.createDataFrame(raw_rows, RAW_SCHEMA).createOrReplaceTempView("raw")
+    raw_columns = {"headers": "headers"}
+    if macro == "changes":
+        sql = library.call(macro, "raw", format=format_name, raw_columns=raw_columns, **arguments)
+        library_columns = library.call("_columns", arguments["columns"], format_name, "changes")
+        frame = session.sql(sql)
+        types = dict(frame.dtypes)
+        for column in library_columns:
+            assert types[column["name"]] == column["type"], (
+                f"the column {column['name']} has its declared type"
+            )
+    else:
+        frame = session.sql(library.call(macro, "raw", format_name, arguments.get("dialect"), raw_columns))
+    as_row = {"decoded": _decoded, "changes": _changes, "messages": _message}[macro]
+    found = [as_row(row) for row in frame.toArrow().to_pylist()]
+    # An unreadable message has no sequence: its offset tells its place.
+    yield from sorted(found, key=lambda row: (row[0], row[1]["place"], row[1].get("sequence") or []))
+
+
+def _decoded(row: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    return row["topic"], {
+        "place": row["offsets"][-1],
+        "offsets": row["offsets"],
+        "kind": row["kind"],
+        "op": row["op"],
+        "half": row["half"],
+        "before": _image(row["before"]),
+        "after": _image(row["after"]),
+        "error": row["error_code"],
+        **_common(row),
+    }
+
+
+def _changes(row: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    error = row["_cdc_error"] or {}
+    return row["_cdc_topic"], {
+        "place": row["_cdc_offset"],
+        "offset": row["_cdc_offset"],
+        "op": row["_cdc_op"],
+        "columns": {name: text(value) for name, value in row.items() if not name.startswith("_cdc_")},
+        "before": row["_cdc_before"] and {name: text(value) for name, value in row["_cdc_before"].items()},
+        "absent": row["_cdc_absent"],
+        "error": error.get("code"),
+        "detail": error.get("detail"),
+        "sequence": row["_cdc_sequence"] and [int(part) for part in row["_cdc_sequence"]],
+        "committed_at": text(row["_cdc_committed_at"]),
+        "transaction": row["_cdc_transaction_id"],
+    }
+
+
+def _message(row: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    return row["topic"], {
+        "place": row["offset"],
+        "offset": row["offset"],
+        "kind": row["kind"],
+        "op": row["op"],
+        "ddl": row["ddl"],
+        "transaction": row["transaction_id"],
+        "error": (row["error"] or {}).get("code"),
+        "column_types": _image(row["column_types"]),
+        **_common(row),
+    }
+
+
+def _common(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "database": row["database_name"],
+        "schema": row["schema_name"],
+        "table": row["table_name"],
+        "sequence": row["sequence"] and [int(part) for part in row["sequence"]],
+        "committed_at": text(row["committed_at"]),
+        "key_columns": row["key_columns"],
+    }
+
+
+def _image(pairs: list[tuple[str, str | None]] | None) -> dict[str, str | None] | None:
+    return None if pairs is None else dict(pairs)
+
+
+def text(value: Any) -> str | None:
+    """Show a value exactly: instants in UTC with a Z, binaries in hexadecimal, decimals with all digits."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (bytes, bytearray)):
+        return value.hex()
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return f"{value.astimezone(timezone.utc).replace(tzinfo=None)}Z"
+    return str(value)
+
+
+def shown(case: Case, row: dict[str, Any], expected: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a result that its expectation speaks of."""
+    fields = [*ALWAYS[case.read], *(name for name in WHERE_NAMED if name in expected)]
+    if expected.get("error") and case.read == "changes":
+        fields = [
+            "offset",
+            "error",
+            "detail",
+        ]  # such a row is not applied: what its columns hold is no promise
+    return {name: row[name] for name in fields if row[name] is not None}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.format}-{case.name}")
+def test_golden(case: Case, results: dict[tuple[str, str], list[dict[str, Any]]]) -> None:
+    found = results[case.format, case.name]
+    expected = [{name: value for name, value in row.items() if value is not None} for row in case.expected]
+    padded = expected + [{}] * (len(found) - len(expected))
+    assert [shown(case, row, want) for row, want in zip(found, padded, strict=False)] == expected

@@ -18,60 +18,44 @@
     {%- set others = columns | reject('in', key) | list -%}
 with {{ spark_cdc._effect_ctes(changes, all_changes, key, columns, stored) }},
 
+{#- A column that a message does not carry has the value that the messages of this batch before it left. #}
 last_effects as (
 
-    select * except (_cdc_rank)
+    select *
     from (
         select
-            *,
-            row_number() over (
-                partition by {{ spark_cdc._quoted(key) }}
-                order by _cdc_sequence desc, _cdc_is_deleted
-            ) as _cdc_rank
+            {{ spark_cdc._quoted(key) }}
+            {%- for name in others %},
+            last_value({{ spark_cdc._known(name) }}) ignore nulls over so_far as {{ spark_cdc._quote(name) }}
+            {%- endfor %}
+            {%- for name in spark_cdc._effect_columns() %},
+            {{ name }}
+            {%- endfor %},
+            lead(_cdc_sequence) over in_order is null as _cdc_is_last
         from effects
+        window
+            in_order as (partition by {{ spark_cdc._quoted(key) }} order by _cdc_sequence, _cdc_is_deleted desc),
+            so_far as (
+                partition by {{ spark_cdc._quoted(key) }} order by _cdc_sequence, _cdc_is_deleted desc
+                rows between unbounded preceding and current row
+            )
     )
-    where _cdc_rank = 1
-
-),
-
-{#- Only for keys whose last message did not carry every column. #}
-earlier_values as (
-
-    select
-        {{ spark_cdc._quoted(key, 'effects.') }}
-        {%- for name in others %},
-        max_by(named_struct('value', effects.{{ spark_cdc._quote(name) }}), effects._cdc_sequence)
-            filter (where not coalesce(array_contains(effects._cdc_absent, {{ spark_cdc._literal(name) }}), false))
-            as {{ spark_cdc._quote(name) }}
-        {%- endfor %}
-    from effects
-    inner join last_effects on {{ spark_cdc._same_key(key, 'effects', 'last_effects') }}
-    where last_effects._cdc_absent is not null and not effects._cdc_is_deleted
-    group by {{ spark_cdc._quoted(key, 'effects.') }}
+    where _cdc_is_last
 
 ),
 
 filled as (
 
     select
-        {{ spark_cdc._quoted(key, 'last_effects.') }}
+        {{ spark_cdc._quoted(key) }}
         {%- for name in others %},
-        case
-            when array_contains(last_effects._cdc_absent, {{ spark_cdc._literal(name) }})
-                then earlier_values.{{ spark_cdc._quote(name) }}.value
-            else last_effects.{{ spark_cdc._quote(name) }}
-        end as {{ spark_cdc._quote(name) }}
+        {{ spark_cdc._quote(name) }}.value as {{ spark_cdc._quote(name) }}
         {%- endfor %}
         {%- for name in spark_cdc._effect_columns() if name != '_cdc_absent' %},
-        last_effects.{{ name }}
+        {{ name }}
         {%- endfor %},
-        {{ spark_cdc._not_empty(
-            "filter(last_effects._cdc_absent, name -> not coalesce(map("
-            ~ spark_cdc._known_map(others, 'earlier_values') ~ ")[name], false))"
-        ) }} as _cdc_absent
+        {{ spark_cdc._still_absent('_cdc_absent', others, 'last_effects') }} as _cdc_absent
     from last_effects
-    left join earlier_values
-        on last_effects._cdc_absent is not null and {{ spark_cdc._same_key(key, 'last_effects', 'earlier_values') }}
 
 ),
 

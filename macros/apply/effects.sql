@@ -136,7 +136,7 @@ carried_over as (
         moved._cdc_offset,
         moved._cdc_sequence
         {%- for name in others %},
-        max_by(named_struct('value', old_rows.{{ spark_cdc._quote(name) }}), old_rows._cdc_sequence)
+        max_by(named_struct('value', old_rows.{{ spark_cdc._quote(name) }}, 'is_known', true), old_rows._cdc_sequence)
             filter (where not coalesce(array_contains(old_rows._cdc_absent, {{ spark_cdc._literal(name) }}), false))
             as {{ spark_cdc._quote(name) }}
         {%- endfor %}
@@ -161,10 +161,8 @@ effects as (
         {%- for name in spark_cdc._effect_columns() if name != '_cdc_absent' %},
         sent.{{ name }}
         {%- endfor %},
-        case when carried._cdc_sequence is null then sent._cdc_absent else {{ spark_cdc._not_empty(
-            "filter(sent._cdc_absent, name -> not coalesce(map("
-            ~ spark_cdc._known_map(others, 'carried') ~ ")[name], false))"
-        ) }} end as _cdc_absent
+        case when carried._cdc_sequence is null then sent._cdc_absent
+            else {{ spark_cdc._still_absent('sent._cdc_absent', others, 'carried') }} end as _cdc_absent
     from effects_as_sent as sent
     left join carried_over as carried
         on sent._cdc_old_key is not null
@@ -187,16 +185,25 @@ truncates as (
 )
 {%- endmacro -%}
 
-{%- macro _known_map(names, relation) -%}
+{#- A column's value with whether it is known, or null where the message does not carry it. Of a deleted row nothing is. -#}
+{%- macro _known(name) -%}
+    {{- return(
+        "case when not coalesce(array_contains(_cdc_absent, " ~ spark_cdc._literal(name) ~ "), false) then named_struct('value', "
+        ~ spark_cdc._quote(name) ~ ", 'is_known', not _cdc_is_deleted) end"
+    ) -}}
+{%- endmacro -%}
+
+{#- The names of `absent` without those whose struct in `relation` is known; null where none is left. -#}
+{%- macro _still_absent(absent, names, relation) -%}
+    {%- if not names -%}
+        {{- return(absent) -}}
+    {%- endif -%}
     {%- set entries = [] -%}
     {%- for name in names -%}
         {%- do entries.append(
-            spark_cdc._literal(name) ~ ', ' ~ relation ~ '.' ~ spark_cdc._quote(name) ~ ' is not null'
+            spark_cdc._literal(name) ~ ', ' ~ relation ~ '.' ~ spark_cdc._quote(name) ~ '.is_known'
         ) -%}
     {%- endfor -%}
-    {{- return(entries | join(', ')) -}}
-{%- endmacro -%}
-
-{%- macro _not_empty(array) -%}
-    {{- return('case when size(' ~ array ~ ') > 0 then ' ~ array ~ ' end') -}}
+    {%- set left = 'filter(' ~ absent ~ ', name -> not coalesce(map(' ~ entries | join(', ') ~ ')[name], false))' -%}
+    {{- return('case when size(' ~ left ~ ') > 0 then ' ~ left ~ ' end') -}}
 {%- endmacro -%}

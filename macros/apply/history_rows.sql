@@ -138,10 +138,7 @@ filled as (
     select
         {{ spark_cdc._quoted(key) }}
         {%- for name in others %},
-        last_value(
-            case when not coalesce(array_contains(_cdc_absent, {{ spark_cdc._literal(name) }}), false)
-                then named_struct('value', {{ spark_cdc._quote(name) }}) end
-        ) ignore nulls over so_far as {{ spark_cdc._quote(name) }}
+        last_value({{ spark_cdc._known(name) }}) ignore nulls over so_far as {{ spark_cdc._quote(name) }}
         {%- endfor %}
         {%- for name in event_columns %},
         {{ name }}
@@ -165,9 +162,8 @@ compared as (
         {%- for name in event_columns if name != '_cdc_absent' %},
         {{ name }}
         {%- endfor %},
-        {{ spark_cdc._not_empty("filter(_cdc_absent, name -> not coalesce(map("
-            ~ spark_cdc._known_map(others, 'filled') ~ ")[name], false))") }} as _cdc_absent,
-        coalesce(max(coalesce(valid_from, _cdc_committed_at)) over so_far, timestamp'1970-01-01 00:00:00 UTC') as valid_from,
+        {{ spark_cdc._still_absent('_cdc_absent', others, 'filled') }} as _cdc_absent,
+        coalesce(valid_from, _cdc_committed_at) as valid_from,
         _cdc_last_sequence,
         not coalesce(
             (_cdc_is_deleted and lag(_cdc_is_deleted) over in_order)
@@ -180,11 +176,7 @@ compared as (
             false
         ) as _cdc_is_version
     from filled
-    window
-        so_far as (
-            partition by {{ spark_cdc._quoted(key) }} order by _cdc_sequence rows between unbounded preceding and current row
-        ),
-        in_order as (partition by {{ spark_cdc._quoted(key) }} order by _cdc_sequence)
+    window in_order as (partition by {{ spark_cdc._quoted(key) }} order by _cdc_sequence)
 
 ),
 
@@ -213,6 +205,22 @@ confirmed as (
 
 ),
 
+versions_in_time as (
+
+    select
+        * except (valid_from),
+        coalesce(
+            max(valid_from) over (
+                partition by {{ spark_cdc._quoted(key) }} order by _cdc_sequence
+                rows between unbounded preceding and current row
+            ),
+            timestamp'1970-01-01 00:00:00 UTC'
+        ) as valid_from
+    from confirmed
+    where _cdc_is_version
+
+),
+
 versions as (
 
     select
@@ -220,8 +228,7 @@ versions as (
         _cdc_last_sequence,
         valid_from,
         lead(valid_from) over (partition by {{ spark_cdc._quoted(key) }} order by _cdc_sequence) as valid_to
-    from confirmed
-    where _cdc_is_version
+    from versions_in_time
 
 )
 

@@ -35,18 +35,19 @@ struct<
             else 'other'
         end
     {%- endset -%}
+    {%- set no_rows = '(coalesce(size(message.data), 0) < 1 or exists(message.data, image -> image is null))' -%}
     {%- set error -%}
         case
             when message.type is null then 'other_format'
             when message.type not in ({{ spark_cdc._literals(rows + ddl + control + ['TRUNCATE']) }}) then 'unknown_op'
-            when message.data is null and message.type in ({{ spark_cdc._literals(rows) }}) then 'no_rows'
+            when message.type in ({{ spark_cdc._literals(rows) }}) and {{ no_rows }} then 'no_rows'
             else 'array_lengths_differ'
         end
     {%- endset -%}
     {%- set error_condition -%}
         message.type is null
         or message.type not in ({{ spark_cdc._literals(rows + ddl + control + ['TRUNCATE']) }})
-        or (message.type in ({{ spark_cdc._literals(rows) }}) and message.data is null)
+        or (message.type in ({{ spark_cdc._literals(rows) }}) and {{ no_rows }})
         or (message.type = 'UPDATE' and size(message.old) > 0 and size(message.old) <> size(message.data))
     {%- endset -%}
     {{- return({

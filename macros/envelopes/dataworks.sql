@@ -23,7 +23,9 @@
     {%- set op = 'message.payload.op' -%}
     {%- set before = 'message.payload.before.dataColumn' -%}
     {%- set after = 'message.payload.after.dataColumn' -%}
-    {%- set sequence = 'try_cast(message.payload.sequenceId as decimal(20,0))' -%}
+    {#- A cast alone would round 1.5. -#}
+    {%- set sequence = "case when message.payload.sequenceId rlike r'^-?[0-9]++\\z' then "
+        ~ 'try_cast(message.payload.sequenceId as decimal(20,0)) end' -%}
     {%- set kind -%}
         case
             when {{ op }} in ({{ spark_cdc._literals(rows) }}) then 'rows'
@@ -64,7 +66,7 @@
         'schema_name': 'message.`schema`.source.schemaName',
         'table_name': 'message.`schema`.source.tableName',
         'op': op,
-        'sequence': 'array(' ~ sequence ~ ')',
+        'sequence': 'array_compact(array(' ~ sequence ~ '))',
         'committed_at': 'case when message.payload.`timestamp`.eventTime > 0 then '
             ~ 'timestamp_millis(message.payload.`timestamp`.eventTime) end',
         'transaction_id': none,
@@ -102,7 +104,7 @@ array(named_struct(
 {%- macro default__dataworks_value(text, column, time_zone) -%}
     {%- if column.encoding is none and column.family in ['date', 'timestamp', 'timestamp_ntz'] -%}
         {{- return(
-            'case when ' ~ text ~ " rlike '^-?[0-9]++$' then "
+            'case when ' ~ text ~ " rlike r'^-?[0-9]++\\z' then "
             ~ spark_cdc.value(text, dict(column, encoding='milliseconds'), time_zone)
             ~ ' else ' ~ spark_cdc.value(text, column, time_zone) ~ ' end'
         ) -}}

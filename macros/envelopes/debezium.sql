@@ -34,9 +34,11 @@
     {%- set event = spark_cdc._debezium_field -%}
     {%- set source = event('source') -%}
     {%- set ddl_text = 'coalesce(' ~ event('ddl') ~ ", get_json_object(" ~ event('historyRecord') ~ ", '$.ddl'))" -%}
-    {%- set is_ddl = event('tableChanges') ~ ' is not null or ' ~ event('ddl') ~ ' is not null or '
-        ~ event('historyRecord') ~ ' is not null' -%}
-    {%- set is_heartbeat = event('ts_ms') ~ ' is not null and ' ~ source ~ ' is null' -%}
+    {#- A message of a table that other columns make look alike is neither: it has no databaseName, or more than a time. -#}
+    {%- set is_ddl = event('databaseName') ~ ' is not null and (' ~ event('tableChanges') ~ ' is not null or '
+        ~ event('ddl') ~ ' is not null or ' ~ event('historyRecord') ~ ' is not null)' -%}
+    {%- set is_heartbeat = event('ts_ms') ~ ' is not null and ' ~ source
+        ~ " is null and size(json_object_keys(coalesce(get_json_object(value, '$.payload'), value))) = 1" -%}
     {%- set kind -%}
         case
             when {{ event('op') }} in ('c', 'u', 'd', 'r') then 'rows'
@@ -285,7 +287,7 @@ array(named_struct(
         {%- endfor -%}
         {%- if column.family == 'date' -%}
             {%- do read_as.append(
-                'when ' ~ text ~ " rlike '^-?[0-9]{1,7}$' then " ~ spark_cdc.value(text, dict(column, encoding='days'), time_zone)
+                'when ' ~ text ~ " rlike r'^-?[0-9]{1,7}\\z' then " ~ spark_cdc.value(text, dict(column, encoding='days'), time_zone)
             ) -%}
         {%- endif -%}
     {%- elif column.encoding is none and column.family == 'string' -%}
@@ -313,7 +315,7 @@ array(named_struct(
 {%- macro _debezium_decimal(text, column, type) -%}
     {%- set as_text = spark_cdc.value('number', dict(column, encoding='text')) -%}
     {%- set as_base64 = spark_cdc.value(text, dict(column, encoding='base64')) -%}
-    {%- set is_number = text ~ " rlike r'^[+-]?[0-9]++(?:\\.[0-9]++)?(?:[eE][+-]?[0-9]++)?$'" -%}
+    {%- set is_number = text ~ " rlike r'^[+-]?[0-9]++(?:\\.[0-9]++)?(?:[eE][+-]?[0-9]++)?\\z'" -%}
     {%- set is_quoted = "value rlike concat('\"', " ~ spark_cdc._literal('\\Q' ~ column.name ~ '\\E')
         ~ ", '\"\\\\s*+:\\\\s*+\"', " ~ text ~ ", '\"')" -%}
     {%- set unscaled = spark_cdc._big_endian_integer(text) -%}

@@ -5,10 +5,11 @@
     text after the message ("{...} {...}", "{...}]") is dropped by from_json without a word, but breaks the wrapper;
     `numbers_quoted` is the wrapper's last field, so it is null exactly when the text could not be read to its end;
     a field of another shape than declared leaves its text in `not_as_declared`.
+    Bytes that are not UTF-8 would be read as U+FFFD: such a message is not read at all.
 -#}
 {%- macro _parsed(format, dialect, exact_numbers) -%}
-    {%- set plain = "concat('{\"message\":', value, ',\"numbers_quoted\":false}')" -%}
-    {%- set quoted = "concat('{\"message\":', " ~ spark_cdc._quote_numbers('value') ~ ", ',\"numbers_quoted\":true}')" -%}
+    {%- set plain = "concat('{\"message\":', try_validate_utf8(value), ',\"numbers_quoted\":false}')" -%}
+    {%- set quoted = "concat('{\"message\":', " ~ spark_cdc._quote_numbers('try_validate_utf8(value)') ~ ", ',\"numbers_quoted\":true}')" -%}
 from_json(
     {{ quoted if exact_numbers else plain }},
     'message {{ spark_cdc._format_macro(format, 'schema')(dialect) }}, numbers_quoted boolean, not_as_declared string',
@@ -46,12 +47,16 @@ from_json(
 {#- Why a text could not be read to its end. Only evaluated for such messages. -#}
 {%- macro _unreadable_reason(text) -%}
 case
-    when trim({{ text }}) = '' then 'empty'
+    when {{ text }} rlike r'^[ \t\r\n]*+\z' then 'empty'
     when not is_valid_utf8({{ text }}) then 'invalid_utf8'
-    -- Jackson's limits, as Spark sets them: 20,000,000 characters a text, 1,000 digits a number, depth 1,000
+    -- Jackson's limits, as Spark sets them: 20,000,000 characters a text, 50,000 a name, 1,000 digits a number, depth 1,000
     when octet_length({{ text }}) > 20000000 or {{ text }} rlike '[0-9]{1001}'
+        or {{ text }} rlike '"[^"]{50001,}+"'
         or length({{ text }}) - length(translate({{ text }}, '[{', '')) > 1000 then 'over_json_limits'
-    when json_object_keys({{ text }}) is not null then 'text_after_message'
+    -- strictly, unlike json_object_keys, which takes single quotes and raw control characters
+    when startswith(ltrim({{ text }}), '{') and from_json({{ text }}, 'map<string,string>', map(
+        'allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false'
+    )) is not null then 'text_after_message'
     when not startswith(ltrim({{ text }}), '{') then 'not_json'
     else 'broken_json'
 end

@@ -132,6 +132,19 @@ change_messages as (
 
 ),
 
+{#- Two halves of an update stand at one place of the source's own order, under different operations of the vendor. #}
+whole_updates as (
+
+    select changes.changes_model, changes.vendor_sequence, messages.op
+    from change_messages as messages
+    inner join changes
+        on messages.topic = changes._cdc_topic
+        and messages.partition = changes._cdc_partition
+        and messages.offset = changes._cdc_offset
+    where changes._cdc_op = 'update'
+
+),
+
 routed_tables as (
 
     select changes.changes_model, messages.database_name, messages.schema_name, messages.table_name
@@ -164,13 +177,11 @@ not_in_changes as (
         and messages.topic = changes._cdc_topic
         and messages.partition = changes._cdc_partition
         and messages.offset = changes._cdc_offset
-    {%- set split = spark_cdc._formats_that_split_updates() %}
-    {%- if split %}
-    left anti join (select * from changes where _cdc_op = 'update') as updates
-        on messages.format in ({{ spark_cdc._literals(split) }})
-        and messages.changes_model = updates.changes_model
-        and messages.sequence = updates.vendor_sequence
-    {%- endif %}
+    left anti join whole_updates
+        on messages.changes_model = whole_updates.changes_model
+        and size(messages.sequence) > 0
+        and messages.sequence = whole_updates.vendor_sequence
+        and messages.op <> whole_updates.op
 
 ),
 {%- endif %}
@@ -196,14 +207,4 @@ messages_not_accounted_for as (
 )
 
 select * from messages_not_accounted_for
-{%- endmacro -%}
-
-{%- macro _formats_that_split_updates() -%}
-    {%- set found = [] -%}
-    {%- for format in spark_cdc.formats() -%}
-        {%- if spark_cdc._format_macro(format, 'header')(none).get('splits_updates') -%}
-            {%- do found.append(format) -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {{- return(found) -}}
 {%- endmacro -%}

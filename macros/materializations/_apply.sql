@@ -25,15 +25,15 @@
         {%- if spark_cdc._is_up_to_date(new_changes, columns, target_relation) -%}
             {%- call statement('main') -%} select 'nothing new' {%- endcall -%}
         {%- else -%}
+            {%- set columns = spark_cdc._columns_to_write(
+                settings.on_schema_change, rows_of, all_changes, key, columns, existing_relation
+            ) -%}
             {%- set rows = spark_cdc._temporary_view(
                 'rows', rows_of(new_changes, key, columns, all_changes, target_relation)
             ) -%}
-            {%- set stored_form = spark_cdc._temporary_view('stored', spark_cdc._stored_form('select * from ' ~ rows)) -%}
-            {%- do views.extend([rows, stored_form]) -%}
-            {%- do process_schema_changes(settings.on_schema_change, stored_form, existing_relation) -%}
-            {%- set stored = adapter.get_columns_in_relation(target_relation) | map(attribute='name') | list -%}
+            {%- do views.append(rows) -%}
             {%- call statement('main') -%}
-                {{ merge_of(target_relation, rows, key, columns | select('in', stored) | list) }}
+                {{ merge_of(target_relation, rows, key, columns) }}
             {%- endcall -%}
         {%- endif -%}
     {%- endif -%}
@@ -45,6 +45,23 @@
     {{ run_hooks(post_hooks) }}
 
     {{- return({'relations': [target_relation]}) -}}
+{%- endmacro -%}
+
+{#-
+    The columns that a later run writes, after contract and on_schema_change had their say, which compare the table with what a
+    first run would make. Before the rows are: they read the table, and so cannot name a column that it is about to get.
+-#}
+{%- macro _columns_to_write(on_schema_change, rows_of, all_changes, key, columns, existing_relation) -%}
+    {%- if on_schema_change != 'ignore' or config.get('contract').enforced -%}
+        {%- set first_form = spark_cdc._temporary_view('form', spark_cdc._stored_form(rows_of(all_changes, key, columns))) -%}
+        {%- if config.get('contract').enforced -%}
+            {%- do get_assert_columns_equivalent('select * from ' ~ first_form) -%}
+        {%- endif -%}
+        {%- do process_schema_changes(on_schema_change, first_form, existing_relation) -%}
+        {%- do spark_cdc._drop_temporary_views([first_form]) -%}
+    {%- endif -%}
+    {%- set stored = adapter.get_columns_in_relation(existing_relation) | map(attribute='name') | list -%}
+    {{- return(columns | select('in', stored) | list) -}}
 {%- endmacro -%}
 
 {#- Rows without the marks that only a MERGE reads. -#}

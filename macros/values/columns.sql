@@ -92,7 +92,7 @@
     {%- set bits = "reverse(conv(" ~ text ~ ", 10, 2))" -%}
     {{- return(
         "case when try_cast(" ~ text ~ " as decimal(20,0)) between 0 and 18446744073709551615 and " ~ text
-        ~ " rlike '^[0-9]+$' and (" ~ text ~ " = '0' or length(" ~ bits ~ ") <= size(" ~ labels ~ ")) then array_join(filter("
+        ~ " rlike r'^[0-9]+\\z' and (" ~ text ~ " = '0' or length(" ~ bits ~ ") <= size(" ~ labels ~ ")) then array_join(filter("
         ~ labels ~ ", (label, position) -> substr(" ~ bits ~ ", position + 1, 1) = '1'), ',') end"
     ) -}}
 {%- endmacro -%}

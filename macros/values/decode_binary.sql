@@ -18,28 +18,28 @@
 {%- endmacro -%}
 
 {%- macro spark__decode_binary(text, encoding) -%}
-    {%- set base64 = "^(?:[A-Za-z0-9+/]{4})*+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$" -%}
+    {%- set base64 = "^(?:[A-Za-z0-9+/]{4})*+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\\z" -%}
     {%- if encoding == 'base64' -%}
         {{- return("case when " ~ text ~ " rlike r'" ~ base64 ~ "' then unbase64(" ~ text ~ ") end") -}}
     {%- elif encoding == 'base64_url' -%}
-        {%- set alphabet = "^[A-Za-z0-9_=-]*+$" -%}
+        {%- set alphabet = "^[A-Za-z0-9_=-]*+\\z" -%}
         {%- set plain = "translate(" ~ text ~ ", '-_', '+/')" -%}
         {{- return(
             "case when " ~ text ~ " rlike r'" ~ alphabet ~ "' and " ~ plain ~ " rlike r'" ~ base64
             ~ "' then unbase64(" ~ plain ~ ") end"
         ) -}}
     {%- elif encoding == 'hex' -%}
-        {{- return("case when " ~ text ~ " rlike r'^(?:[0-9A-Fa-f]{2})*+$' then unhex(" ~ text ~ ") end") -}}
+        {{- return("case when " ~ text ~ " rlike r'^(?:[0-9A-Fa-f]{2})*+\\z' then unhex(" ~ text ~ ") end") -}}
     {%- elif encoding == 'latin1' -%}
         {{- return(
-            "case when " ~ text ~ " rlike r'^[\\x{0}-\\x{FF}]*+$' then encode(" ~ text ~ ", 'ISO-8859-1') end"
+            "case when " ~ text ~ " rlike r'^[\\x{0}-\\x{FF}]*+\\z' then encode(" ~ text ~ ", 'ISO-8859-1') end"
         ) -}}
     {%- endif -%}
     {#- java_bytes: a list of -128..255, so that a byte printed as unsigned is read as well -#}
     {%- set byte = "-?[0-9]{1,3}" -%}
     {%- set numbers = "from_json(" ~ text ~ ", 'array<int>')" -%}
     {{- return(
-        "case when " ~ text ~ " rlike r'^\\[(?:" ~ byte ~ "(?:, ?" ~ byte ~ ")*+)?\\]$' and forall(" ~ numbers
+        "case when " ~ text ~ " rlike r'^\\[(?:" ~ byte ~ "(?:, ?" ~ byte ~ ")*+)?\\]\\z' and forall(" ~ numbers
         ~ ", b -> b between -128 and 255) then unhex(array_join(transform(" ~ numbers
         ~ ", b -> lpad(hex(b & 255), 2, '0')), '')) end"
     ) -}}

@@ -29,10 +29,13 @@
     {%- elif family == 'decimal' -%}
         {{- return(spark_cdc._decimal_value(text, column, encoding)) -}}
     {%- elif family in ['float', 'double'] -%}
-        {#- A cast makes infinity of a number that is too big. -#}
+        {#- A cast takes 1d and 0x1p3 for numbers, makes infinity of what is too big and zero of what is too small. -#}
+        {%- set number = "try_cast(" ~ text ~ " as " ~ family ~ ")" -%}
         {{- return(
-            "case when abs(try_cast(" ~ text ~ " as " ~ family ~ ")) < double('infinity') or " ~ text
-            ~ " in ('NaN', 'Infinity', '-Infinity') then try_cast(" ~ text ~ " as " ~ family ~ ") end"
+            "case when " ~ text ~ " rlike r'^[+-]?(?:[0-9]++\\.?[0-9]*+|\\.[0-9]++)(?:[eE][+-]?[0-9]++)?\\z' then case when abs("
+            ~ number ~ ") < double('infinity') and (" ~ number ~ " <> 0 or " ~ text
+            ~ " rlike '^[+-]?[0.]++(?![1-9])') then " ~ number ~ " end when " ~ text
+            ~ " in ('NaN', 'Infinity', '-Infinity') then " ~ number ~ " end"
         ) -}}
     {%- elif family == 'date' -%}
         {{- return(spark_cdc._date_value(text, encoding, time_zone)) -}}
@@ -58,26 +61,26 @@
             "try_cast(concat(cast(" ~ unscaled ~ " as string), 'E-" ~ column.scale ~ "') as " ~ column.type ~ ")"
         ) -}}
     {%- endif -%}
-    {%- set plain = "^[+-]?[0-9]*+(?:\\.[0-9]{0," ~ column.scale ~ "}+0*+)?$" -%}
+    {%- set plain = "^[+-]?[0-9]*+(?:\\.[0-9]{0," ~ column.scale ~ "}+0*+)?\\z" -%}
     {#- With an exponent: what has more digits after the point than the type, counted after zeros at the end are taken away. -#}
     {%- set with_exponent = "length(" ~ text ~ ") <= 1000 and " ~ text
-        ~ " rlike r'^[+-]?[0-9]*+(?:\.[0-9]*+)?[eE][+-]?[0-9]{1,5}$'" -%}
-    {%- set digits_after_point = "length(regexp_extract(" ~ text ~ ", r'\.([0-9]*?)0*[eE]', 1))" -%}
-    {%- set zeros_before_point = "length(regexp_extract(" ~ text ~ ", r'(0*)(?:\.0*)?[eE]', 1))" -%}
+        ~ " rlike r'^[+-]?[0-9]*+(?:\\.[0-9]*+)?[eE][+-]?[0-9]{1,5}\\z'" -%}
+    {%- set digits_after_point = "length(regexp_extract(" ~ text ~ ", r'\\.([0-9]*?)0*[eE]', 1))" -%}
+    {%- set zeros_before_point = "length(regexp_extract(" ~ text ~ ", r'(0*)(?:\\.0*)?[eE]', 1))" -%}
     {%- set exponent = "cast(regexp_extract(" ~ text ~ ", '[eE]([+-]?[0-9]+)$', 1) as int)" -%}
     {{- return(
         "case when " ~ text ~ " rlike r'" ~ plain ~ "' then try_cast(" ~ text ~ " as " ~ column.type ~ ")"
         ~ " when " ~ with_exponent ~ " then case when " ~ text ~ " rlike '^[+-]?[0.]*[1-9]' then case when "
         ~ digits_after_point ~ " - " ~ zeros_before_point ~ " - " ~ exponent ~ " <= " ~ column.scale
         ~ " then try_cast(" ~ text ~ " as " ~ column.type ~ ") end"
-        ~ " when " ~ text ~ " rlike '[0-9]' then cast(0 as " ~ column.type ~ ") end end"
+        ~ " when " ~ text ~ " rlike '^[+-]?[.]?0' then cast(0 as " ~ column.type ~ ") end end"
     ) -}}
 {%- endmacro -%}
 
 {%- macro _date_value(text, encoding, time_zone) -%}
     {%- if encoding == 'text' -%}
         {{- return(
-            "case when " ~ text ~ " rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' then try_cast(" ~ text ~ " as date) end"
+            "case when " ~ text ~ " rlike r'^[0-9]{4}-[0-9]{2}-[0-9]{2}\\z' then try_cast(" ~ text ~ " as date) end"
         ) -}}
     {%- elif encoding == 'days' -%}
         {#- 0001-01-01 to 9999-12-31; beyond it a date has no four-digit year and stands for infinity or damage. -#}
@@ -95,8 +98,8 @@
 {%- macro _timestamp_value(text, family, encoding, time_zone) -%}
     {%- set zone = spark_cdc._literal(time_zone) -%}
     {%- if encoding == 'text' -%}
-        {%- set local_text = "^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\\.[0-9]{1,6}+0*+)?$" -%}
-        {%- set instant_text = local_text | replace('$', '(?:Z|[+-][0-9]{2}:?[0-9]{2})$') -%}
+        {%- set local_text = "^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\\.[0-9]{1,6}+0*+)?\\z" -%}
+        {%- set instant_text = local_text | replace('\\z', '(?:Z|[+-][0-9]{2}:?[0-9]{2})\\z') -%}
         {%- if family == 'timestamp_ntz' -%}
             {%- set utc = "timestampadd(MICROSECOND, unix_micros(try_cast(" ~ text
                 ~ " as timestamp)), timestamp_ntz'1970-01-01 00:00:00')" -%}

@@ -65,8 +65,8 @@ def main() -> None:
     metavar="NAME:TYPE,...",
     multiple=True,
     help="Show these columns, typed as a model types them: id:bigint,price:decimal(10,2). A type may say how "
-    "the source writes it: at:timestamp from microseconds. Without it every column that is found is shown, as "
-    "the text that the message has.",
+    "the source writes it: at:timestamp from microseconds. Without it every column that is found is shown, "
+    "as the text that the message has.",
 )
 @click.option(
     "--key",
@@ -94,9 +94,9 @@ def decode(
 ) -> None:
     """Show what FILES of messages hold: one line of JSON per message or row change.
 
-    A line of a file is a message's value, or an object with topic, partition, offset, timestamp, key, value and
-    headers; the line `null` is a tombstone. `-` reads standard input. The answer names the message's lines,
-    counted from 0. A message that cannot be read is a line of kind `error`, and the exit code stays 0.
+    A line of a file is a message's value, or an object with topic, partition, offset, timestamp, key, value
+    and headers; the line `null` is a tombstone. `-` reads standard input. The answer names the message's
+    lines, counted from 0. A message that cannot be read is a line of kind `error`, and the exit code stays 0.
 
     \b
     spark-cdc decode orders.jsonl

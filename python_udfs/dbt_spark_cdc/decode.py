@@ -1,7 +1,7 @@
-"""`spark-cdc decode`: messages of files -> one object per message or row change, or the tables that they lead to.
+"""`spark-cdc decode`: messages of files -> one object per message or row change, or the tables they lead to.
 
-Every message is read by the package's macros in Spark SQL; nothing here knows a format. What Spark gives back is
-put in the order of the files and written down.
+Every message is read by the package's macros in Spark SQL; nothing here knows a format. What Spark gives back
+is put in the order of the files.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class UsageError(Exception):
 
 
 class Source(NamedTuple):
-    """A file: the topic of its bare values, its bytes, and keys by table where they differ from the options'."""
+    """A file: the topic of its bare values, its bytes, and keys by table in place of the options'."""
 
     topic: str
     data: bytes
@@ -120,7 +120,7 @@ class Decoder:
         for name in itertools.chain.from_iterable(self.options.keys.values()):
             if name not in columns:
                 raise UsageError(
-                    f"option --key must name columns of --columns, which are {', '.join(columns)}; got `{name}`."
+                    f"option --key must name columns of --columns ({', '.join(columns)}); got `{name}`."
                 )
 
     # -- what the sources are
@@ -139,7 +139,7 @@ class Decoder:
         return files
 
     def _detected(self, messages: list[Message], name: str) -> tuple[str, str | None]:
-        """Return the format that most of the first messages have, and its dialect where the macros know it."""
+        """Return the format of most of the first messages, and its dialect where the macros know it."""
         if not messages:
             return next(iter(self.formats)), None  # nothing to read
         votes: Counter[tuple[str, str | None]] = Counter()
@@ -149,8 +149,8 @@ class Decoder:
                 votes[told.format, told.dialect if told.dialect in self.formats[told.format] else None] += 1
         if not votes:
             raise UsageError(
-                f"option --format must be one of {', '.join(self.formats)} for {name}, because its messages do "
-                f"not tell their format; got `{AUTO}`."
+                f"option --format must be one of {', '.join(self.formats)} for {name}, because its messages "
+                f"do not tell their format; got `{AUTO}`."
             )
         formats: Counter[str] = Counter()
         for (told, _), count in votes.items():
@@ -188,8 +188,8 @@ class Decoder:
             (id(file), message.topic, message.partition, message.offset): message.line
             for file, message in reversed(places)
         }
-        query = f"""select partition, offsets, kind, half, database_name, schema_name, table_name, op, before, after,
-            sequence, {_instant("committed_at")} as committed_at, key_columns, error_code
+        query = f"""select partition, offsets, kind, half, database_name, schema_name, table_name, op,
+            before, after, sequence, {_instant("committed_at")} as committed_at, key_columns, error_code
             from ({inner})"""  # noqa: S608  # the macros' own SQL
         for row in spark.sql(query).toArrow().to_pylist():
             file, message = places[row["partition"]]
@@ -280,7 +280,7 @@ class Decoder:
         return [[_shown_table(table) for table in tables if table.file is file] for file in files]
 
     def _settle(self, table: _Table) -> bool:
-        """Fix the table's key and columns; False, with the reason put down, where its state cannot be told."""
+        """Fix the table's key and columns; False, with the reason, where its state cannot be told."""
         keys = table.file.keys
         for spelling in _spellings(table.name):
             if spelling in keys:
@@ -331,24 +331,22 @@ class Decoder:
             case when _cdc_before is not null
                 then named_struct('{TABLE_ID}', cast(_cdc_partition as string), {fields}) end as _cdc_before
             from ({changes})"""  # noqa: S608  # the macros' own SQL
-        frame = spark.sql(with_table).cache()
         try:
-            frame.createOrReplaceTempView("changes")
+            # Kept as rows, as a model keeps them: `current_rows` reads its changes several times.
+            spark.createDataFrame(spark.sql(with_table).toArrow()).createOrReplaceTempView("changes")
             for row in spark.sql(
                 "select _cdc_partition as n, _cdc_error.code, count(*) as changes from changes "
                 "where _cdc_error is not null group by all order by all"
             ).collect():
                 tables[row.n].errors.append(f"Changes not applied: {row.changes} with the error {row.code}.")
             current = self.library.current_rows("changes", [TABLE_ID, *key], [TABLE_ID, *declared])
-            query = (
-                f"select {TABLE_ID} as n, {_texts(columns)} as row from ({current}) where not _cdc_is_deleted"  # noqa: S608
-            )
+            query = f"""select {TABLE_ID} as n, {_texts(columns)} as row
+                from ({current}) where not _cdc_is_deleted"""  # noqa: S608  # the macros' own SQL
             for row in spark.sql(query).toArrow().to_pylist():
                 table = tables[int(row["n"])]
                 values = dict(zip(declared, map(_plain, columns, row["row"]), strict=True))
                 table.rows.append({name: values[name] for name in table.columns})
         finally:
-            frame.unpersist()
             spark.conf.set("spark.sql.caseSensitive", "false")
         for table in tables:
             table.rows.sort(key=lambda row: [_sortable(row[name]) for name in key])
@@ -467,7 +465,9 @@ def _shown(row: dict[str, Any]) -> dict[str, Any]:
         "op": row["op"],
         "before": row["before"],
         "after": row["after"],
-        "sequence": None if row["sequence"] is None else [None if part is None else int(part) for part in row["sequence"]],
+        "sequence": None
+        if row["sequence"] is None
+        else [None if part is None else int(part) for part in row["sequence"]],
         "committed_at": row["committed_at"],
         "error": error,
     }

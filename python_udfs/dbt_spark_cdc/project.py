@@ -12,6 +12,6 @@ def project_root() -> Path:
         if (folder / "dbt_project.yml").is_file() and (folder / "macros").is_dir():
             return folder
     raise FileNotFoundError(
-        f"dbt_spark_cdc: the dbt half of the package is neither in {here / 'project'} nor in {here.parents[1]}; "
+        f"dbt_spark_cdc: the dbt half of the package is in neither {here / 'project'} nor {here.parents[1]}; "
         "install the package again"
     )

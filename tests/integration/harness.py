@@ -10,8 +10,8 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterable
-from contextlib import chdir
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -97,8 +97,6 @@ class Project:
 
     def dbt(self, *arguments: str) -> Run:
         """Run one dbt command in this process."""
-        before = os.environ.get("SHOP_SCHEMA")
-        os.environ["SHOP_SCHEMA"] = self.schema
         command = [
             *arguments,
             "--quiet", "--no-send-anonymous-usage-stats", "--log-level-file", "none",
@@ -106,14 +104,9 @@ class Project:
         ]  # fmt: skip
         if arguments[0] != "deps":
             command += ["--profiles-dir", str(self.folder)]
-        try:
-            with chdir(self.folder):
-                return Run(dbtRunner().invoke(command))
-        finally:
-            if before is None:
-                del os.environ["SHOP_SCHEMA"]
-            else:
-                os.environ["SHOP_SCHEMA"] = before
+        os.environ["SHOP_SCHEMA"] = self.schema
+        with _inside(self.folder):
+            return Run(dbtRunner().invoke(command))
 
     def run(self, *arguments: str) -> Run:
         """`dbt run` that has to succeed."""
@@ -179,6 +172,16 @@ class Lake:
     def _append(self, table: str, rows: list[tuple[Any, ...]]) -> None:
         if rows:
             self.spark.createDataFrame(rows, RAW_SCHEMA).writeTo(table).append()
+
+
+@contextmanager
+def _inside(folder: Path) -> Iterator[None]:
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
 
 
 def _raw_row(topic: str, offset: int, message: Message) -> tuple[Any, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import groupby
 from typing import Any
 
 Key = tuple[Any, ...]
@@ -19,7 +20,7 @@ Values = dict[str, Any]
 class Change:
     """One change of one row at the source, or a truncate (`key` is None then).
 
-    `order` is the source's own order. `values` lacks the columns that the source did not send: their value stays.
+    `order` is the source's own order; the rows of one statement share it. `values` lacks the columns that the source did not send: their value stays.
     """
 
     order: tuple[int, ...]
@@ -44,21 +45,21 @@ class Tables:
 
     versions: dict[Key, list[Version]] = field(default_factory=dict)
 
-    def apply(self, change: Change) -> None:
-        """Apply the next change."""
-        if change.key is None:
-            for key in list(self.versions):
-                if self._values(key) is not None:
-                    self._set(key, None, change.at)
-            return
-        if change.values is None:
-            self._set(change.key, None, change.at)
-            return
-        kept = self._values(change.key) or {}
-        if change.old_key is not None and change.old_key != change.key:
-            kept = self._values(change.old_key) or {}
-            self._set(change.old_key, None, change.at)
-        self._set(change.key, kept | change.values, change.at)
+    def apply(self, statement: list[Change]) -> None:
+        """Apply the rows of one statement: all rows leave their old keys before any takes its new one."""
+        rows = [change for change in statement if change.values is not None]
+        kept = [self._values(change.key if change.old_key is None else change.old_key) or {} for change in rows]
+        for change in statement:
+            if change.key is None:
+                for key in list(self.versions):
+                    if self._values(key) is not None:
+                        self._set(key, None, change.at)
+            elif change.values is None:
+                self._set(change.key, None, change.at)
+            elif change.old_key is not None and change.old_key != change.key:
+                self._set(change.old_key, None, change.at)
+        for change, old in zip(rows, kept, strict=True):
+            self._set(change.key, old | change.values, change.at)
 
     def _values(self, key: Key) -> Values | None:
         versions = self.versions.get(key)
@@ -77,8 +78,9 @@ class Tables:
 def fold(changes: Iterable[Change]) -> Tables:
     """Apply changes in the source's order, whatever the order in which they came."""
     tables = Tables()
-    for change in sorted(changes, key=lambda change: change.order):
-        tables.apply(change)
+    in_order = sorted(changes, key=lambda change: change.order)
+    for _, statement in groupby(in_order, key=lambda change: change.order):
+        tables.apply(list(statement))
     return tables
 
 

@@ -84,9 +84,8 @@ class CanalTable:
 
     def delete(self, number: int, *rows: Values) -> Event:
         """Delete rows, all in one message."""
-        changes = [
-            Change(self._order(), minute(number), split(self.key, row)[0]) for row in rows
-        ]
+        order = self._order()
+        changes = [Change(order, minute(number), split(self.key, row)[0]) for row in rows]
         return Event(changes, [self._message("DELETE", number, list(rows))])
 
     def update(self, number: int, *pairs: tuple[Values, Values]) -> Event:
@@ -111,7 +110,8 @@ class CanalTable:
         )
 
     def _rows(self, kind: str, number: int, rows: list[Values]) -> Event:
-        changes = [Change(self._order(), minute(number), *split(self.key, row)) for row in rows]
+        order = self._order()
+        changes = [Change(order, minute(number), *split(self.key, row)) for row in rows]
         return Event(changes, [self._message(kind, number, rows)])
 
     def _order(self) -> tuple[int, ...]:

@@ -1,7 +1,7 @@
-"""The shipped dbt tests, used as a user's project uses them: each finds the bad rows and passes the good ones.
+"""The shipped dbt tests, used as a user's project uses them: each finds the bad rows and passes the good.
 
-All cases are views in one small project and are run by one dbt command in one Spark session. A test's rows are read by
-running its compiled query once more in that session, so that a case can say which rows it expects and why.
+All cases are views of one small project, built and tested by one process in one Spark session. The rows of a
+test are read by running its compiled query once more there, so that a case can say which rows it expects.
 """
 
 from __future__ import annotations
@@ -49,14 +49,16 @@ MODELS = {
             (1, 'a', 'insert', array(10.0, 0.0), null, null, null, 't', 0, 10L),
             (1, 'b', 'update', array(11.0, 0.0), named_struct('id', 1), array('more'), null, 't', 0, 11L),
             (2, 'c', 'snapshot', array(12.0, 0.0), null, null, null, 't', 1, 12L),
-            (2, null, 'delete', array(13.0, 0.0), named_struct('id', 2), null, null, 't', 1, 13L)
+            (2, null, 'delete', array(13.0, 0.0), named_struct('id', 2), null, {{ no_error() }}, 't', 1, 13L)
         as changes(
-            id, name, _cdc_op, _cdc_sequence, _cdc_before, _cdc_absent, _cdc_error, _cdc_topic, _cdc_partition, _cdc_offset
+            id, name, _cdc_op, _cdc_sequence, _cdc_before, _cdc_absent, _cdc_error,
+            _cdc_topic, _cdc_partition, _cdc_offset
         )
     """,
     "current_good": """
         select * from values
-            (1, 'a', double('NaN'), parse_json('{"b":1}'), false, array(5.0, 0.0), null, 'update', 't', 0, 5L),
+            (1, 'a', double('NaN'), parse_json('{"b":1}'), false, array(5.0, 0.0), null, 'update',
+                't', 0, 5L),
             (2, null, null, null, true, array(6.0, 0.0), null, 'delete', 't', 0, 6L)
         as rows(
             id, name, ratio, extra, _cdc_is_deleted, _cdc_sequence, _cdc_absent, _cdc_op,
@@ -67,13 +69,15 @@ MODELS = {
         select * from values
             (1, null, null, null, timestamp'2026-01-01', timestamp'2026-01-02', false, array(1.0, 0.0)),
             (1, 'b', null, null, timestamp'2026-01-02', timestamp'2026-01-02', false, array(2.0, 0.0)),
-            (1, 'a', double('NaN'), parse_json('{"b":1}'), timestamp'2026-01-02', null, false, array(5.0, 0.0)),
+            (1, 'a', double('NaN'), parse_json('{"b":1}'), timestamp'2026-01-02', null, false,
+                array(5.0, 0.0)),
             (2, null, null, null, timestamp'2026-01-02', null, true, array(6.0, 0.0))
         as versions(id, name, ratio, extra, valid_from, valid_to, _cdc_is_deleted, _cdc_last_sequence)
     """,
     "history_other": """
         select * from values
-            (1, 'b', double('NaN'), parse_json('{"b":2}'), timestamp'2026-01-02', null, false, array(5.0, 0.0)),
+            (1, 'b', double('NaN'), parse_json('{"b":2}'), timestamp'2026-01-02', null, false,
+                array(5.0, 0.0)),
             (2, null, null, null, timestamp'2026-01-02', null, false, array(7.0, 0.0)),
             (3, 'c', null, null, timestamp'2026-01-02', null, false, array(8.0, 0.0))
         as versions(id, name, ratio, extra, valid_from, valid_to, _cdc_is_deleted, _cdc_last_sequence)
@@ -82,7 +86,8 @@ MODELS = {
         select * except (valid_to), timestamp'2026-01-03' as valid_to from {{ ref('history_good') }}
     """,
     "raw_good": """
-        select * from values ('t', 0, 1L), ('t', 0, 2L), ('t', 0, 3L), ('t', 1, 1L), ('t', 1, 2L), ('t', 1, 2L)
+        select * from values
+            ('t', 0, 1L), ('t', 0, 2L), ('t', 0, 3L), ('t', 1, 1L), ('t', 1, 2L), ('t', 1, 2L)
         as raw(topic, partition, offset)
     """,
     "raw_other_names": """
@@ -94,55 +99,56 @@ MODELS = {
     """,
     "messages_good": """
         select * from values
-            ('t', 0, 1L, 'canal', 'rows', 'shop', null, 'orders', array(), null),
-            ('t', 0, 2L, 'canal', 'ddl', 'shop', null, 'orders', array(), null),
-            ('t', 0, 3L, 'dataworks', 'rows', 'shop', null, 'items', array(7.0), null),
-            ('t', 1, 1L, 'dataworks', 'rows', 'shop', null, 'items', array(7.0), null),
-            ('t', 1, 2L, 'canal', 'rows', 'shop', null, 'not_read', array(), null)
+            ('t', 0, 1L, 'rows', 'shop', cast(null as string), 'orders', 'INSERT', array(), null),
+            ('t', 0, 2L, 'ddl', 'shop', null, 'orders', 'ALTER', array(), null),
+            ('t', 0, 3L, 'rows', 'shop', null, 'items', 'UPDATE_BEFOR', array(7.0), null),
+            ('t', 1, 1L, 'rows', 'shop', null, 'items', 'UPDATE_AFTER', array(7.0), null),
+            ('t', 1, 2L, 'rows', 'shop', null, 'not_read', 'INSERT', array(), null)
         as messages(
-            topic, partition, offset, format, kind, database_name, schema_name, table_name, sequence, error
+            topic, partition, offset, kind, database_name, schema_name, table_name, op, sequence, error
         )
     """,
     "messages_bad": """
         select * from {{ ref('messages_good') }} where not (partition = 1 and offset = 2)
         union all select * from {{ ref('messages_good') }} where partition = 0 and offset = 2
         union all select * from values
-            ('t', 9, 9L, 'canal', 'rows', 'shop', null, 'orders', array(), null)
+            ('t', 9, 8L, 'rows', 'shop', null, 'items', 'UPDATE_AFTER', array(7.0), null),
+            ('t', 9, 9L, 'rows', 'shop', null, 'orders', 'INSERT', array(), null)
         as messages(
-            topic, partition, offset, format, kind, database_name, schema_name, table_name, sequence, error
+            topic, partition, offset, kind, database_name, schema_name, table_name, op, sequence, error
         )
     """,
     "changes_of_orders": """
-        select 'insert' as _cdc_op, array(1.0, 0.0) as _cdc_sequence, 't' as _cdc_topic, 0 as _cdc_partition,
-            1L as _cdc_offset
+        select 'insert' as _cdc_op, array(1.0, 0.0) as _cdc_sequence, 't' as _cdc_topic,
+            0 as _cdc_partition, 1L as _cdc_offset
     """,
     "changes_of_items": """
-        select 'update' as _cdc_op, array(7.0, 1.0, 0.0) as _cdc_sequence, 't' as _cdc_topic, 1 as _cdc_partition,
-            1L as _cdc_offset
+        select 'update' as _cdc_op, array(7.0, 1.0, 0.0) as _cdc_sequence, 't' as _cdc_topic,
+            1 as _cdc_partition, 1L as _cdc_offset
     """,
     "changes_with_halves": """
         select * from values
-            ('update', array(7.0, 1.0, 0.0), named_struct('code', 'half_of_update', 'detail', 'before'), 't', 0, 1L),
+            ('update', array(7.0, 1.0, 0.0), {{ error('half_of_update', 'before') }}, 't', 0, 1L),
             ('update', array(7.0, 2.0, 0.0), null, 't', 0, 2L)
         as changes(_cdc_op, _cdc_sequence, _cdc_error, _cdc_topic, _cdc_partition, _cdc_offset)
     """,
     "changes_with_errors": """
         select * from {{ ref('changes_with_halves') }}
         union all select * from values
-            ('insert', array(8.0, 3.0, 0.0), named_struct('code', 'value_does_not_fit', 'detail', 'id: int'), 't', 0, 3L),
-            ('update', array(9.0, 4.0, 0.0), named_struct('code', 'half_of_update', 'detail', 'after'), 't', 0, 4L)
+            ('insert', array(8.0, 3.0, 0.0), {{ error('value_does_not_fit', 'id: int') }}, 't', 0, 3L),
+            ('update', array(9.0, 4.0, 0.0), {{ error('half_of_update', 'after') }}, 't', 0, 4L)
         as changes(_cdc_op, _cdc_sequence, _cdc_error, _cdc_topic, _cdc_partition, _cdc_offset)
     """,
     "messages_with_an_error": """
         select offset, 't' as topic, 0 as partition,
-            case when offset = 7 then named_struct('code', 'broken_json', 'detail', cast(null as string)) end as error
+            case when offset = 7 then {{ error('broken_json') }} end as error
         from range(10) as offsets(offset)
     """,
     "changes_with_ops": """
         select * from values
             ('upsert', null, 't', 0, 1L),
             (null, null, 't', 0, 2L),
-            (null, named_struct('code', 'broken_json', 'detail', cast(null as string)), 't', 0, 3L),
+            (null, {{ error('broken_json') }}, 't', 0, 3L),
             ('truncate', null, 't', 0, 4L)
         as changes(_cdc_op, _cdc_error, _cdc_topic, _cdc_partition, _cdc_offset)
     """,
@@ -152,7 +158,7 @@ MODELS = {
             (null, null, 'delete', null, 't', 0, 2L),
             (1, 'a', 'insert', null, 't', 0, 3L),
             (null, null, 'truncate', null, 't', 0, 4L),
-            (1, null, 'insert', named_struct('code', 'key_missing', 'detail', 'kind'), 't', 0, 5L)
+            (1, null, 'insert', {{ error('key_missing', 'kind') }}, 't', 0, 5L)
         as changes(id, kind, _cdc_op, _cdc_error, _cdc_topic, _cdc_partition, _cdc_offset)
     """,
     "rows_with_repeated_keys": """
@@ -173,7 +179,8 @@ MODELS = {
         as versions(id, valid_from, valid_to)
     """,
     "history_with_open_versions": """
-        select * from values (1, timestamp'2026-01-01'), (2, null), (3, null), (3, null) as versions(id, valid_to)
+        select * from values (1, timestamp'2026-01-01'), (2, null), (3, null), (3, null)
+        as versions(id, valid_to)
     """,
     "changes_in_partitions": """
         select * from values
@@ -182,7 +189,7 @@ MODELS = {
             (2, 'insert', null, null, 't', 0),
             (3, 'update', named_struct('id', 2), null, 't', 1),
             (4, 'insert', null, null, 't', 0),
-            (4, 'insert', null, named_struct('code', 'value_does_not_fit', 'detail', ''), 't', 1)
+            (4, 'insert', null, {{ error('value_does_not_fit', '') }}, 't', 1)
         as changes(id, _cdc_op, _cdc_before, _cdc_error, _cdc_topic, _cdc_partition)
     """,
     "changes_with_a_truncate": """
@@ -197,20 +204,26 @@ MODELS = {
             (1, null, null, 'insert', array('nmae', 'note'), null, 't', 0, 1L),
             (1, null, 'x', 'update', array('nmae'), null, 't', 0, 2L),
             (1, null, null, 'delete', null, null, 't', 0, 3L),
-            (null, null, null, null, null, named_struct('code', 'broken_json', 'detail', ''), 't', 0, 4L)
+            (null, null, null, null, null, {{ error('broken_json', '') }}, 't', 0, 4L)
         as changes(
             id, nmae, note, _cdc_op, _cdc_absent, _cdc_error, _cdc_topic, _cdc_partition, _cdc_offset
         )
     """,
     "changes_with_a_typo_in_the_key": """
         select null as di, 'insert' as _cdc_op, array('di') as _cdc_absent,
-            named_struct('code', 'key_missing', 'detail', 'di') as _cdc_error
+            {{ error('key_missing', 'di') }} as _cdc_error
     """,
     "changes_none": "select * from {{ ref('changes_good') }} where false",
     "current_with_unknown_values": """
         select * from values (1, array('note', 'name')), (2, null) as rows(id, _cdc_absent)
     """,
 }
+MACROS = """
+{%- macro error(code, detail='') -%}
+    named_struct('code', '{{ code }}', 'detail', nullif('{{ detail }}', ''))
+{%- endmacro -%}
+{%- macro no_error() -%}cast(null as struct<code: string, detail: string>){%- endmacro -%}
+"""
 KEY = {"key": ["id"]}
 CASES = [
     Case("every known operation passes", "valid_op", "changes_good"),
@@ -322,6 +335,7 @@ CASES = [
         found=(
             "t 0 2 the messages model has it 2 times",
             "t 1 2 the messages model lacks it",
+            "t 9 8 the raw table lacks it",
             "t 9 9 the raw table lacks it",
         ),
     ),
@@ -352,7 +366,9 @@ CASES = [
         found=(
             "t 0 2 the messages model has it 2 times",
             "t 1 2 the messages model lacks it",
+            "t 9 8 changes_of_items lacks it",
             "t 9 9 changes_of_orders lacks it",
+            "t 9 8 the raw table lacks it",
             "t 9 9 the raw table lacks it",
         ),
     ),
@@ -408,7 +424,12 @@ CASES = [
         KEY,
         found=("2 a truncate stands in another partition",),
     ),
-    Case("columns that some messages lack pass", "columns_found", "changes_good", {"columns": ["id", "name", "more"]}),
+    Case(
+        "columns that some messages lack pass",
+        "columns_found",
+        "changes_good",
+        {"columns": ["id", "name", "more"]},
+    ),
     Case(
         "a column that no message carried is found",
         "columns_found",
@@ -433,21 +454,23 @@ CASES = [
 ]
 
 # In the process of dbt: the session that dbt started answers each test's own query once more, as text.
+# Not `dbt build`, which leaves out what stands on a model whose test fails.
 RUN_DBT_AND_READ = """
 import json, sys
 from pathlib import Path
 from dbt.cli.main import dbtRunner
-built = dbtRunner().invoke(["--no-use-colors", "build", "--select", "package:this", "--threads", "4"])
-if built.exception or built.result is None:
-    sys.exit(str(built.exception))
-from pyspark.sql import SparkSession
-session = SparkSession.builder.getOrCreate()
 answers = {}
-for result in built.result.results:
-    rows = []
-    if result.node.resource_type == "test" and result.failures:
-        rows = [" ".join(str(value) for value in row) for row in session.sql(result.node.compiled_code).collect()]
-    answers[result.node.name] = {"status": str(result.status), "message": result.message, "rows": sorted(rows)}
+for command in ("run", "test"):
+    done = dbtRunner().invoke(["--no-use-colors", command, "--select", "package:this"])
+    if done.result is None:
+        sys.exit(str(done.exception))
+    from pyspark.sql import SparkSession
+    session = SparkSession.builder.getOrCreate()
+    for result in done.result.results:
+        found = session.sql(result.node.compiled_code).collect() if result.failures else []
+        rows = sorted(" ".join(str(value) for value in row) for row in found)
+        answer = {"status": str(result.status), "message": result.message, "rows": rows}
+        answers[result.node.name] = answer
 Path("answers.json").write_text(json.dumps(answers))
 """
 
@@ -463,7 +486,6 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     own = {
         "DBT_PROFILES_DIR": str(project),
         "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
-        "PYTHONPATH": os.pathsep.join(filter(None, [str(REPOSITORY / "python_udfs"), os.environ.get("PYTHONPATH")])),
         "SPARK_CDC_JARS": ",".join(jars),
         "SPARK_CDC_LAKE": str(project / "lake"),
         "SPARK_CDC_LOG4J2": str(REPOSITORY / "profiles" / "log4j2.properties"),
@@ -488,7 +510,11 @@ def write_project(project: Path) -> None:
     shutil.copy(REPOSITORY / "dbt_project.yml", installed)
     shutil.copytree(REPOSITORY / "macros", installed / "macros")
 
-    profiles = yaml.safe_load((REPOSITORY / "profiles" / "profiles.yml").read_text(encoding="utf-8"))
+    profile = yaml.safe_load((REPOSITORY / "profiles" / "profiles.yml").read_text(encoding="utf-8"))[
+        "spark_cdc"
+    ]
+    # A handful of rows a view: each further partition would be one more task for nothing.
+    profile["outputs"]["local"]["server_side_parameters"]["spark.sql.shuffle.partitions"] = "1"
     project_file = {
         "name": "generic_tests",
         "version": "1.0.0",
@@ -498,19 +524,22 @@ def write_project(project: Path) -> None:
     }
     models: dict[str, Any] = {name: {"name": name, "data_tests": [], "columns": []} for name in MODELS}
     for case in CASES:
-        test = {f"spark_cdc.{case.test}": {"name": case.name} | ({"config": case.config} if case.config else {})}
+        name = f"spark_cdc.{case.test}"
+        test: dict[str, Any] = {name: {"name": case.name, "config": case.config}}
         if case.arguments:
-            test[f"spark_cdc.{case.test}"]["arguments"] = case.arguments
+            test[name]["arguments"] = case.arguments
         if case.column is None:
             models[case.model]["data_tests"].append(test)
         else:
             models[case.model]["columns"].append({"name": case.column, "data_tests": [test]})
-    (project / "models").mkdir()
+    for folder in ("macros", "models"):
+        (project / folder).mkdir()
+    (project / "macros" / "errors.sql").write_text(MACROS, encoding="utf-8")
     for name, sql in MODELS.items():
         (project / "models" / f"{name}.sql").write_text(sql, encoding="utf-8")
     for path, content in {
         "dbt_project.yml": project_file,
-        "profiles.yml": {"generic_tests": profiles["spark_cdc"]},
+        "profiles.yml": {"generic_tests": profile},
         "models/models.yml": {"models": list(models.values())},
     }.items():
         (project / path).write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
@@ -532,7 +561,7 @@ def test_every_shipped_test_has_a_case_that_passes_and_one_that_fails() -> None:
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MacroLibrary]:
-    """The package's macros with its tests among them, as plain macros: no dbt run is needed to render them."""
+    """The package's macros, its tests among them as plain macros: no dbt run is needed to render them."""
     project = tmp_path_factory.mktemp("macros")
     shutil.copytree(REPOSITORY / "macros", project / "macros", ignore=shutil.ignore_patterns("generic_tests"))
     for file in GENERIC_TESTS.glob("*.sql"):
@@ -550,10 +579,17 @@ KEY_SAYS = f"argument `key` must be a list of column names, such as ['id']; got 
 @pytest.mark.parametrize(
     ("test", "arguments", "sentence"),
     [
-        *((test, {}, KEY_SAYS) for test in (
-            "key_not_null", "one_row_per_key", "no_overlapping_history", "one_open_version_per_key",
-            "one_partition_per_key", "no_unknown_values",
-        )),
+        *(
+            (test, {}, KEY_SAYS)
+            for test in (
+                "key_not_null",
+                "one_row_per_key",
+                "no_overlapping_history",
+                "one_open_version_per_key",
+                "one_partition_per_key",
+                "no_unknown_values",
+            )
+        ),
         ("one_row_per_key", {"key": "id"}, KEY_SAYS.replace("nothing", "`id`")),
         (
             "one_row_per_key",
@@ -611,7 +647,8 @@ KEY_SAYS = f"argument `key` must be a list of column names, such as ['id']; got 
         (
             "no_errors",
             {"max_share": 5},
-            "argument `max_share` must be a number from 0 to 1; got `5`. Leave the argument out to allow none.",
+            "argument `max_share` must be a number from 0 to 1; got `5`. "
+            "Leave the argument out to allow none.",
         ),
         (
             "no_errors",

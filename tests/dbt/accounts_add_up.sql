@@ -1,0 +1,47 @@
+{{ config(enabled=target.profile_name == 'spark_cdc') }}
+-- A row returned is a topic whose accounts do not add up to the messages that were read, or not to those that landed.
+with landed_messages as (
+
+    select topic from {{ ref('raw_messages__canal') }}
+
+    union all
+
+    select topic from {{ ref('raw_messages__debezium') }}
+
+    union all
+
+    select topic from {{ ref('raw_messages__dataworks') }}
+
+),
+
+landed as (
+
+    select
+        topic,
+        count(*) as messages
+    from landed_messages
+    group by topic
+
+),
+
+accounted as (
+
+    select
+        topic,
+        sum(read) as messages,
+        sum(applied + superseded + duplicate + control + unrouted + rejected) as in_accounts
+    from {{ ref('accounts') }}
+    group by topic
+
+)
+
+select
+    coalesce(landed.topic, accounted.topic) as topic,
+    landed.messages as landed,
+    accounted.messages as messages_read,
+    accounted.in_accounts
+from landed
+full outer join accounted on landed.topic = accounted.topic
+where
+    not landed.messages <=> accounted.messages
+    or not accounted.messages <=> accounted.in_accounts

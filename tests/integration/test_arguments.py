@@ -1,0 +1,167 @@
+"""A wrong macro argument stops with one sentence at compile time: macro, argument, what is allowed, what was got, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from harness import Project, Run
+
+CHANGES = "source('raw', 'messages')"
+GOOD = {
+    "format": "'canal'",
+    "table": "'orders'",
+    "key": "['id']",
+    "columns": "{'id': 'bigint', 'amount': 'decimal(20,4)'}",
+}
+FORMATS = "canal, debezium, dataworks"
+SPELLING = "Correct the spelling, or leave the argument out where it has a default."
+TYPES = (
+    "a type of string, binary, boolean, tinyint, smallint, int, bigint, decimal, float, double, date, timestamp, "
+    "timestamp_ntz, variant (decimal as decimal(p,s))"
+)
+EXACT_AS_STRING = "A value without a type here, such as a time of day or an interval, is kept exactly as string."
+
+
+def changes(relation: str | None = CHANGES, **arguments: str | None) -> str:
+    """Write a call of `changes` that is right but for the arguments given; None leaves one out."""
+    kept = {name: value for name, value in (GOOD | arguments).items() if value is not None}
+    words = [*([relation] if relation else []), *(f"{name}={value}" for name, value in kept.items())]
+    return f"spark_cdc.changes({', '.join(words)})"
+
+
+def columns(name: str, declaration: str) -> str:
+    """Write a call of `changes` that declares one column wrongly."""
+    return changes(columns=f"{{'id': 'bigint', '{name}': '{declaration}'}}")
+
+
+CASES = {
+    "no_format": (
+        changes(format=None),
+        f"spark_cdc.changes: argument `format` must be a text; got nothing. Formats of this package: {FORMATS}.",
+    ),
+    "unknown_format": (
+        changes(format="'Canal'"),
+        f"spark_cdc.changes: argument `format` must be one of {FORMATS}; got `Canal`. {SPELLING}",
+    ),
+    "unknown_dialect": (
+        changes(format="'debezium'", dialect="'flattened'"),
+        f"spark_cdc.changes: argument `dialect` must be one of envelope, flat; got `flattened`. {SPELLING}",
+    ),
+    "no_relation": (
+        changes(relation=None),
+        "spark_cdc.changes: argument `relation` must be given when `messages` is not, and only then; got neither. "
+        "Pass a raw table first, or messages=ref(...) of a model made by spark_cdc.messages.",
+    ),
+    "two_relations": (
+        changes(messages=CHANGES),
+        "spark_cdc.changes: argument `relation` must be given when `messages` is not, and only then; got both. "
+        "Pass a raw table first, or messages=ref(...) of a model made by spark_cdc.messages.",
+    ),
+    "no_table": (
+        changes(table=None),
+        "spark_cdc.changes: argument `table` must be a text; got nothing. Write the source table's name as its messages do.",
+    ),
+    "empty_table": (
+        changes(table="' '"),
+        "spark_cdc.changes: argument `table` must be a text; got ` `. Write the source table's name as its messages do.",
+    ),
+    "no_key": (
+        changes(key=None),
+        "spark_cdc.changes: argument `key` must be a list of column names, such as ['id']; got nothing. "
+        "Name the columns that identify a row, such as key=['id'].",
+    ),
+    "key_as_text": (
+        changes(key="'id'"),
+        "spark_cdc.changes: argument `key` must be a list of column names, such as ['id']; got `id`. "
+        "Name the columns that identify a row, such as key=['id'].",
+    ),
+    "key_twice": (
+        changes(key="['id', 'id']"),
+        "spark_cdc.changes: argument `key` must be a list that names each column once; got `['id', 'id']`. "
+        "Name the columns that identify a row, such as key=['id'].",
+    ),
+    "key_not_declared": (
+        changes(key="['ID']"),
+        f"spark_cdc.changes: argument `key` must be one of id, amount; got `ID`. {SPELLING}",
+    ),
+    "no_columns": (
+        changes(columns=None),
+        "spark_cdc.changes: argument `columns` must be a mapping of column names to types, such as {'id': 'bigint'}; "
+        "got nothing. List the columns of the source table that this model shall have.",
+    ),
+    "columns_as_list": (
+        changes(columns="['id']"),
+        "spark_cdc.changes: argument `columns` must be a mapping of column names to types, such as {'id': 'bigint'}; "
+        "got `['id']`. List the columns of the source table that this model shall have.",
+    ),
+    "reserved_column": (
+        columns("_cdc_op", "string"),
+        "spark_cdc.changes: argument `columns` must be names that do not start with _cdc_, which is reserved; "
+        "got `_cdc_op`. A source column of that name cannot be read; leave it out.",
+    ),
+    "unknown_type": (
+        columns("amount", "number"),
+        f"spark_cdc.changes: argument `columns` must be {TYPES}; got `amount: number`. {EXACT_AS_STRING}",
+    ),
+    "decimal_without_scale": (
+        columns("amount", "decimal(20)"),
+        f"spark_cdc.changes: argument `columns` must be {TYPES}; got `amount: decimal(20)`. {EXACT_AS_STRING}",
+    ),
+    "decimal_too_wide": (
+        columns("amount", "decimal(39,2)"),
+        "spark_cdc.changes: argument `columns` must be a decimal of at most 38 digits, with a scale that is not above "
+        "them; got `amount: decimal(39,2)`. Declare a wider number as string: its text is exact.",
+    ),
+    "unknown_encoding": (
+        columns("placed_on", "date from hours"),
+        "spark_cdc.changes: argument `columns` must be one of `date from text`, `date from days`, `date from seconds`, "
+        "`date from milliseconds`, `date from microseconds`, `date from nanoseconds`; got `placed_on: date from hours`. "
+        "Without `from` the format's own encoding is read.",
+    ),
+    "messages_unknown_format": (
+        "spark_cdc.messages(source('raw', 'messages'), format='maxwel')",
+        f"spark_cdc.messages: argument `format` must be one of {FORMATS}; got `maxwel`. {SPELLING}",
+    ),
+    "messages_raw_columns": (
+        "spark_cdc.messages(source('raw', 'messages'), format='canal', raw_columns={'payload': 'v'})",
+        "spark_cdc.messages: argument `raw_columns` must be one of topic, partition, offset, timestamp, key, value, "
+        f"headers; got `payload`. {SPELLING}",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def project(new_project: Callable[[str], Project]) -> Project:
+    """A project whose only models are the wrong ones: behind `execute`, so that one command compiles them all."""
+    project = new_project("shop_arguments")
+    project.remove("models/staging", "models/marts")
+    project.write({
+        f"models/wrong/{name}.sql": "{% if execute %}{{ " + call + " }}{% endif %}" for name, (call, _) in CASES.items()
+    })
+    return project
+
+
+@pytest.fixture(scope="module")
+def compiled(project: Project) -> Run:
+    """What dbt says of them."""
+    return project.dbt("compile")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_sentence_says_what_is_wrong(compiled: Run, name: str) -> None:
+    """The whole sentence, and no traceback around it."""
+    assert compiled.statuses[name] == "error"
+    message = compiled.messages[name]
+    assert CASES[name][1] in message
+    assert "Traceback" not in message
+
+
+def test_plain_model_fails_while_dbt_parses(project: Project) -> None:
+    """Without `execute` around it the same sentence stops `dbt parse`, which needs no Spark."""
+    call, sentence = CASES["unknown_format"]
+    project.write({"models/wrong/plain.sql": "{{ " + call + " }}"})
+    run = project.dbt("parse")
+    project.remove("models/wrong/plain.sql")
+    assert not run.result.success
+    assert sentence in run.failure

@@ -1,0 +1,257 @@
+"""`spark-cdc decode`: what goes in, what comes out, and how it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from dbt_spark_cdc import __version__
+from dbt_spark_cdc.cli import main
+from dbt_spark_cdc.decode import Decoder, Options, Source
+from dbt_spark_cdc.inputs import read_messages
+from dbt_spark_cdc.local_spark import local_spark
+from dbt_spark_cdc.macros import MacroLibrary
+
+SHARED = Path(os.environ.get("SPARK_CDC_SHARED") or Path(__file__).resolve().parents[3] / "shared")
+CAPTURES = [
+    file
+    for file in sorted((SHARED / "captures").glob("*/*.jsonl"))
+    if file.parent.name.startswith(("canal", "debezium-")) and not file.stem.endswith(("truth", "before"))
+]
+
+CANAL = {
+    "database": "shop",
+    "table": "orders",
+    "type": "INSERT",
+    "isDdl": False,
+    "pkNames": ["id"],
+    "es": 1700000000123,
+    "old": None,
+}
+
+
+def canal(*rows: str, **fields: Any) -> str:
+    """A message whose rows are given as JSON text, so that their numbers stay as written."""
+    head = json.dumps({**CANAL, **fields})
+    return f'{head[:-1]}, "data": [{", ".join(rows)}]}}'
+
+
+def captured(value: str | None, **fields: Any) -> str:
+    return json.dumps({"topic": "t", "partition": 0, "offset": 0, **fields, "value": value})
+
+
+def run(*arguments: str | Path, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(main, ["decode", *map(str, arguments)], input=stdin)
+
+
+def lines(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.split("\n")[:-1]]
+
+
+def write(folder: Path, name: str, *messages: str) -> Path:
+    file = folder / name
+    file.write_text("\n".join([*messages, ""]), encoding="utf-8")
+    return file
+
+
+# ---- reading files: no Spark
+
+
+def test_a_bare_line_is_the_value_byte_for_byte() -> None:
+    first, second = read_messages("t", b'{"a": 1.50} \r\n\n')
+    assert (first.line, first.topic, first.partition, first.offset) == (0, "t", 0, 0)
+    assert first.value == b'{"a": 1.50} \r'
+    assert second.value == b""
+
+
+def test_lines_end_at_line_feeds_only() -> None:
+    assert len(read_messages("t", '{"a":"\u2028\u0085\x0b"}\n{}'.encode())) == 2
+    assert read_messages("t", b"") == []
+
+
+def test_null_is_a_tombstone() -> None:
+    assert [m.value for m in read_messages("t", b"null\n")] == [None]
+
+
+def test_a_capture_keeps_its_own_place() -> None:
+    line = captured(
+        "{}", topic="orders", partition=3, offset=2**60, key="k", headers=[["h", "v"], ["n", None]]
+    )
+    (message,) = read_messages("file", line.encode())
+    assert (message.topic, message.partition, message.offset, message.key) == ("orders", 3, 2**60, b"k")
+    assert message.headers == [{"key": "h", "value": b"v"}, {"key": "n", "value": None}]
+
+
+@pytest.mark.parametrize(
+    "line", ['{"value": 1, "topic": "t"}', '{"value": "x"}', '{"value": "x", "offset": "1"}']
+)
+def test_what_looks_like_a_capture_and_is_none(line: str) -> None:
+    assert read_messages("t", line.encode())[0].value == line.encode()
+
+
+# ---- refusals: no Spark
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--format", "cannal"], ["--format", "auto, canal", "cannal"]),
+        (["--format", "canal", "--dialect", "flat"], ["--dialect", "canal", "flat"]),
+        (["--columns", "id"], ["--columns", "name:type", "`id`"]),
+        (["--columns", "id:bigint,id:int"], ["--columns", "once", "id"]),
+        (["--columns", "id:bigit"], ["--columns", "bigint", "id: bigit"]),
+        (["--columns", "id:bigint", "--key", "no"], ["--key", "id", "no"]),
+        (["--key", "id,"], ["--key", "id,"]),
+        (["--fromat", "canal"], ["--fromat"]),
+        ([], ["--format", "not tell", "auto"]),
+    ],
+)
+def test_an_error_of_use_is_one_sentence(tmp_path: Path, arguments: list[str], words: list[str]) -> None:
+    result = run(write(tmp_path, "x.jsonl", '{"what": 1}'), *arguments)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    for word in words:
+        assert word in result.stderr
+
+
+def test_a_missing_file_and_two_of_one_name_are_errors_of_use(tmp_path: Path) -> None:
+    assert run(tmp_path / "no.jsonl").exit_code == 2
+    (tmp_path / "a").mkdir()
+    files = [
+        write(tmp_path, "x.jsonl", canal('{"id": 1}')),
+        write(tmp_path / "a", "x.jsonl", canal('{"id": 1}')),
+    ]
+    result = run(*files, "--format", "canal", "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "--out" in result.stderr
+    assert run(files[0], "--format", "canal", "--out", tmp_path).exit_code == 2
+
+
+def test_version_and_help() -> None:
+    assert __version__ in CliRunner().invoke(main, ["--version"]).output
+    assert "--columns" in run("--help").output
+
+
+# ---- decoding
+
+
+@pytest.mark.usefixtures("spark")
+def test_images_are_the_texts_of_the_message(tmp_path: Path) -> None:
+    row = '{"id": 1, "n": 1.50, "big": 123456789012345678901234567890, "t": "a\u2028b", "no": null, '
+    row += '"o": {"a": [1.0]}}'
+    file = write(tmp_path, "x.jsonl", canal(row, '{"id": 2}'), "null", "{", canal('{"id": 1}', type="ALTER"))
+    result = run(file, "--format", "canal")
+    assert result.exit_code == 0
+    assert result.stdout.count("\n") == len(result.stdout.splitlines()) == 5
+    first, second, tombstone, broken, ddl = lines(result.stdout)
+    assert first == {
+        "lines": [0],
+        "kind": "row",
+        "database": "shop",
+        "schema": None,
+        "table": "orders",
+        "op": "insert",
+        "before": None,
+        "after": {
+            "id": "1",
+            "n": "1.50",
+            "big": "123456789012345678901234567890",
+            "t": "a\u2028b",
+            "no": None,
+            "o": '{"a":[1.0]}',
+        },
+        "sequence": [0, 0],
+        "committed_at": "2023-11-14T22:13:20.123Z",
+        "error": None,
+    }
+    assert (second["lines"], second["after"], second["sequence"]) == ([0], {"id": "2"}, [0, 1])
+    assert (tombstone["kind"], broken["kind"], ddl["kind"]) == ("tombstone", "error", "ddl")
+    assert broken["error"] == {"code": "broken_json", "detail": None}
+
+
+@pytest.mark.usefixtures("spark")
+def test_several_files_give_a_result_each(tmp_path: Path) -> None:
+    files = [
+        write(tmp_path, "a.jsonl", canal('{"id": 1}'), canal('{"id": 2}')),
+        write(tmp_path, "b.jsonl", captured(canal('{"id": 3}'), offset=2**60)),
+        write(tmp_path, "empty.jsonl"),
+    ]
+    files[2].write_bytes(b"")
+    result = run(*files, "--format", "canal", "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert result.stdout == ""
+    decoded = [lines((tmp_path / "out" / file.name).read_text(encoding="utf-8")) for file in files]
+    assert [[entry["after"]["id"] for entry in entries] for entries in decoded] == [["1", "2"], ["3"], []]
+    assert decoded[1][0]["sequence"] == [2**60, 0]
+
+
+@pytest.mark.usefixtures("spark")
+def test_columns_are_typed_by_the_models_casts(tmp_path: Path) -> None:
+    rows = ['{"id": 1, "n": 0.0000001, "b": "\u00ff"}', '{"id": 2, "n": 1.25}', '{"id": "x", "n": null}']
+    file = write(tmp_path, "x.jsonl", canal(*rows))
+    result = run(
+        file, "--format", "canal", "--columns", "n:decimal(20,8),id:int,b:binary", "--columns", "z:string"
+    )
+    first, second, third = lines(result.stdout)
+    assert first["after"] == {"n": "0.00000010", "id": "1", "b": "/w=="}
+    assert second["after"] == {"n": "1.25000000", "id": "2"}
+    assert third["kind"] == "error"
+    assert third["error"] == {"code": "value_does_not_fit", "detail": "id: int"}
+    assert third["after"] == {"n": None, "id": "x"}
+
+
+@pytest.mark.usefixtures("spark")
+def test_state_shows_the_rows_that_are_left(tmp_path: Path) -> None:
+    file = write(
+        tmp_path,
+        "x.jsonl",
+        canal('{"id": 10, "v": "a"}', '{"id": 9, "v": "b"}', '{"id": 8, "v": "c"}'),
+        canal('{"id": 11, "v": "a"}', type="UPDATE", old=[{"id": "10"}]),
+        canal('{"id": 8, "v": "c"}', type="DELETE"),
+        canal('{"v": "lost"}', table="keyless", pkNames=None),
+    )
+    orders, keyless = lines(run(file, "--format", "canal", "--state").stdout)
+    assert orders == {
+        "database": "shop",
+        "schema": None,
+        "table": "orders",
+        "key": ["id"],
+        "rows": [{"id": "9", "v": "b"}, {"id": "11", "v": "a"}],
+    }
+    assert (keyless["key"], keyless["rows"]) == ([], [])
+    assert "--key" in keyless["error"]
+
+
+# ---- captures of real servers
+
+# (file, code) -> why these messages cannot be read
+NOT_READABLE: dict[tuple[str, str], str] = {}
+
+
+@pytest.fixture(scope="session")
+def captures(spark: Any, repository: Path) -> dict[str, list[dict[str, Any]]]:
+    results = {}
+    with local_spark(0) as session:
+        for name, dialect, some in (
+            ("canal", None, [f for f in CAPTURES if f.parent.name == "canal"]),
+            ("debezium", None, [f for f in CAPTURES if f.parent.name != "canal" and f.stem != "flat"]),
+            ("debezium", "flat", [f for f in CAPTURES if f.parent.name != "canal" and f.stem == "flat"]),
+        ):
+            decoder = Decoder(MacroLibrary(repository), Options(name, dialect))
+            files = decoder.files([Source(file.stem, file.read_bytes()) for file in some])
+            names = [f"{file.parent.name}/{file.stem}" for file in some]
+            results.update(zip(names, decoder.changes(session, files), strict=True))
+    return results
+
+
+@pytest.mark.skipif(not CAPTURES, reason=f"no captures under {SHARED}; name the folder with SPARK_CDC_SHARED")
+@pytest.mark.parametrize("name", [f"{file.parent.name}/{file.stem}" for file in CAPTURES])
+def test_every_message_of_a_real_server_is_read(name: str, captures: dict[str, list[dict[str, Any]]]) -> None:
+    assert captures[name]
+    refused = {(name, entry["error"]["code"]) for entry in captures[name] if entry["kind"] == "error"}
+    assert refused == {place for place in NOT_READABLE if place[0] == name}

@@ -1,0 +1,80 @@
+"""The harness that renders the macros without dbt: it must refuse what dbt refuses, in the same sentences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from dbt_spark_cdc.macros import CompilerError, MacroLibrary
+from dbt_spark_cdc.project import project_root
+
+COLUMNS = {"id": "bigint", "name": "string"}
+
+
+@pytest.fixture(scope="module")
+def library(repository: Path) -> MacroLibrary:
+    return MacroLibrary(repository)
+
+
+def changes(library: MacroLibrary, **arguments: object) -> str:
+    call = {
+        "relation": "raw",
+        "format": "canal",
+        "table": "t",
+        "key": ["id"],
+        "columns": COLUMNS,
+        **arguments,
+    }
+    return library.changes(**call)
+
+
+def test_the_project_is_found(repository: Path) -> None:
+    assert project_root() == repository
+
+
+def test_every_format_writes_every_query(library: MacroLibrary) -> None:
+    for name, dialects in library.formats().items():
+        for dialect in (None, *dialects):
+            for query in (
+                library.messages("raw", name, dialect),
+                library.decoded("raw", name, dialect),
+                changes(library, format=name, dialect=dialect),
+            ):
+                assert query.lstrip().startswith("with ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "argument", "got"),
+    [
+        ({"format": "cannal"}, "format", "cannal"),
+        ({"dialect": "flat"}, "dialect", "flat"),
+        ({"table": ""}, "table", "``"),
+        ({"key": "id"}, "key", "id"),
+        ({"key": ["id", "id"]}, "key", "id"),
+        ({"key": ["no"]}, "key", "no"),
+        ({"columns": {}}, "columns", "{}"),
+        ({"columns": {"id": "bigint", "n": "decimal"}}, "columns", "n: decimal"),
+        ({"columns": {"id": "bigint", "n": "decimal(39,2)"}}, "columns", "n: decimal(39,2)"),
+        ({"columns": {"id": "bigint", "n": "date from hours"}}, "columns", "n: date from hours"),
+        ({"columns": {"id": "bigint", "_cdc_op": "string"}}, "columns", "_cdc_op"),
+        ({"relation": None}, "relation", "neither"),
+    ],
+)
+def test_a_refusal_names_argument_and_value(
+    library: MacroLibrary, arguments: dict[str, object], argument: str, got: str
+) -> None:
+    with pytest.raises(CompilerError) as refused:
+        changes(library, **arguments)
+    assert f"argument `{argument}` must be " in str(refused.value)
+    assert got in str(refused.value)
+
+
+def test_an_unknown_macro_is_named(library: MacroLibrary) -> None:
+    with pytest.raises(AttributeError, match="no macro `nothing`"):
+        library.call("nothing")
+
+
+def test_names_of_models_are_quoted(library: MacroLibrary) -> None:
+    query = changes(library, table="o'r`x", columns={"id": "bigint", "a`b'c": "string"})
+    assert "'o\\'r`x'" in query
+    assert "`a``b'c`" in query

@@ -1,0 +1,255 @@
+"""What `spark-cdc decode` makes of the messages of other projects' tests.
+
+One call decodes all cases of a format; `--state` of all of them is one call more.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dbt_spark_cdc.decode import Decoder, Options, Source
+from dbt_spark_cdc.local_spark import local_spark
+from dbt_spark_cdc.macros import MacroLibrary
+
+FORMATS = ("canal", "debezium", "dataworks")
+SHARED = Path(os.environ.get("SPARK_CDC_SHARED") or Path(__file__).resolve().parents[3] / "shared")
+CASES = [
+    f"{name}/{case.name}" for name in FORMATS for case in sorted((SHARED / "peer_cases" / name).glob("*"))
+]
+
+pytestmark = pytest.mark.skipif(
+    not CASES, reason=f"no peer cases under {SHARED}; name the folder with SPARK_CDC_SHARED"
+)
+
+# Cases that are written in another dialect than the format's default.
+DIALECTS = {"debezium/seatunnel_compatible_flattened": "flat"}
+
+Answer = Callable[[Any], Any]
+
+
+def upsert_is_update(wanted: list[tuple]) -> list[tuple]:
+    return [(table, "update" if op == "upsert" else op, *images) for table, op, *images in wanted]
+
+
+def cells(replaced: dict[tuple[str, str | None], str]) -> Answer:
+    """The expected states with some values replaced: (column, value) -> value; a null is named with None."""
+
+    def answer(wanted: dict[str, list]) -> dict[str, list]:
+        return {
+            table: sorted(
+                sorted((name, replaced.get((name, value), value)) for name, value in row) for row in rows
+            )
+            for table, rows in wanted.items()
+        }
+
+    return answer
+
+
+TIME_OF_DAY = (
+    "With the converter's schema a TIME is known, and a model's `string` column gets its text, not a number."
+)
+
+# Where ours is the better answer, and why: (case, what) -> (reason, our answer made from the expected one).
+DIFFERS: dict[tuple[str, str], tuple[str, Answer]] = {
+    ("debezium/seatunnel_compatible_flattened", "changes"): (
+        "A flattened row does not say whether it was inserted; an update without a before image is an upsert.",
+        upsert_is_update,
+    ),
+    ("canal/flink_canal_data_with_init", "state"): (
+        "The last update of row 101 does not carry `other`: absent is not null, the stored value stays.",
+        lambda wanted: {
+            table: sorted(sorted([*row, ("other", "val1")]) if ("id", "101") in row else row for row in rows)
+            for table, rows in wanted.items()
+        },
+    ),
+    ("canal/paimon_case_insensitive", "state"): (
+        "Names are compared as the messages write them: rows whose key column is `K1` have no `k1`; they are "
+        "refused as key_missing and said so, not folded in silence.",
+        lambda wanted: dict.fromkeys(wanted, [[("V1", "50"), ("k1", "5"), ("v0", "five")]]),
+    ),
+    ("debezium/risingwave_mysql_types", "state"): (
+        "The messages stand in another order than their binlog positions (951, 789, 1643, 1168): in the "
+        "source's own order the delete is last.",
+        lambda wanted: dict.fromkeys(wanted, []),
+    ),
+    ("debezium/flinkcdc_full_types_precise_include", "state"): (
+        TIME_OF_DAY,
+        cells({("time_c", "64822000000"): "18:00:22"}),
+    ),
+    ("debezium/paimon_alltype_with_schema", "state"): (
+        TIME_OF_DAY,
+        cells({("_time", "36803000000"): "10:13:23"}),
+    ),
+    ("debezium/seatunnel_e2e_all_types", "state"): (
+        TIME_OF_DAY,
+        cells({("f_time", "52200000000"): "14:30:00"}),
+    ),
+    ("debezium/tiflow_every_mysql_type", "state"): (
+        TIME_OF_DAY,
+        cells(
+            {
+                ("col_t", "45296000000"): "12:34:56",
+                ("col_t_fsp_0", "45296000000"): "12:34:56",
+                ("col_t_fsp_1", "45296100000"): "12:34:56.1",
+                ("col_t_fsp_4", "45296123500"): "12:34:56.1235",
+                ("col_t_fsp_6", "45296123456"): "12:34:56.123456",
+                ("col_t_neg", "-45296123456"): "-12:34:56.123456",
+            }
+        ),
+    ),
+}
+
+
+def lines_of(file: Path) -> list[str]:
+    return file.read_bytes().decode("utf-8").removesuffix("\n").split("\n")
+
+
+def source(case: str, state: bool) -> Source:
+    """A case as a file: with its Kafka keys, where it has some."""
+    folder = SHARED / "peer_cases" / case
+    keyed = folder / "keyed.jsonl"
+    if keyed.is_file():
+        messages = [
+            json.dumps({"topic": folder.name, "partition": 0, "offset": n, **json.loads(line)})
+            for n, line in enumerate(lines_of(keyed))
+        ]
+        data = "\n".join([*messages, ""]).encode()
+    else:
+        data = (folder / "messages.jsonl").read_bytes()
+    target = expected(case).get("current_state") or {}
+    if state and "go to one target table" in target.get("note", ""):
+        name = target["table"].split(".")[-1]
+        data = re.sub(rb'"table": ?"[^"]*"', f'"table":"{name}"'.encode(), data)
+    keys = {table: state["pk"] for table, state in states_of(expected(case)).items()}
+    return Source(folder.name, data, keys)
+
+
+def expected(case: str) -> dict[str, Any]:
+    return json.loads((SHARED / "peer_cases" / case / "expected.json").read_text(encoding="utf-8"))
+
+
+def states_of(case: dict[str, Any]) -> dict[str | None, dict[str, Any]]:
+    states = dict(case.get("current_states") or {})
+    if "current_state" in case:
+        states[case["current_state"].get("table")] = case["current_state"]
+    return states
+
+
+def decoded(state: bool) -> dict[str, list[dict[str, Any]]]:
+    library = MacroLibrary(Path(__file__).resolve().parents[2])
+    results: dict[str, list[dict[str, Any]]] = {}
+    with local_spark(0) as spark:
+        for name in FORMATS:
+            for dialect in {DIALECTS.get(case) for case in CASES if case.startswith(name + "/")}:
+                cases = [c for c in CASES if c.startswith(name + "/") and DIALECTS.get(c) == dialect]
+                decoder = Decoder(library, Options(name, dialect))
+                files = decoder.files([source(case, state) for case in cases])
+                read = decoder.states if state else decoder.changes
+                results.update(zip(cases, read(spark, files), strict=True))
+    return results
+
+
+@pytest.fixture(scope="session")
+def changes(spark: Any) -> dict[str, list[dict[str, Any]]]:
+    return decoded(state=False)
+
+
+@pytest.fixture(scope="session")
+def states(spark: Any) -> dict[str, list[dict[str, Any]]]:
+    return decoded(state=True)
+
+
+def name_of(entry: dict[str, Any]) -> str | None:
+    parts = [entry[part] for part in ("database", "schema", "table") if entry[part] is not None]
+    return ".".join(parts) or None
+
+
+def effects(entries: list[dict[str, Any]], keys: dict[str | None, list[str]]) -> list[tuple]:
+    """The rules of compare.py: snapshot is insert, a key change delete and insert, a duplicate is dropped."""
+    found: list[tuple] = []
+    for entry in entries:
+        table, before, after = entry["table"], entry["before"], entry["after"]
+        key = keys.get(table) or (next(iter(keys.values())) if len(keys) == 1 else [])
+        op = "insert" if entry["op"] == "snapshot" else entry["op"]
+        moved = (
+            op == "update"
+            and before is not None
+            and key
+            and all(name in before for name in key)
+            and [before[name] for name in key] != [after.get(name) for name in key]
+        )
+        parts = [("delete", before, None), ("insert", None, after)] if moved else [(op, before, after)]
+        for part in parts:
+            if (table, *part) not in found:
+                found.append((table, *part))
+    return found
+
+
+def ours(result: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    return [{**entry, "table": name_of(entry)} for entry in result if entry["kind"] == kind]
+
+
+def plain(rows: list[dict[str, Any]]) -> list[list[tuple[str, str]]]:
+    """Rows in any order; in a state a missing column is null, and numbers are compared as numbers."""
+    return sorted(
+        sorted((name, number(value)) for name, value in row.items() if value is not None) for row in rows
+    )
+
+
+def number(text: str) -> str:
+    try:
+        value = Decimal(text)
+        return f"{value.normalize():f}" if value.is_finite() and len(text) < 60 else text
+    except InvalidOperation:
+        return text
+
+
+def check(case: str, what: str, actual: Any, wanted: Any) -> None:
+    if (case, what) in DIFFERS:
+        reason, answer = DIFFERS[case, what]
+        assert reason
+        assert answer(wanted) != wanted, f"{case} no longer differs"
+        assert actual == answer(wanted)
+    else:
+        assert actual == wanted
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_changes(case: str, changes: dict[str, list[dict[str, Any]]]) -> None:
+    case_of = expected(case)
+    if case_of.get("changes") is None:
+        pytest.skip("the case gives only a state")
+    keys = {table: state["pk"] for table, state in states_of(case_of).items()}
+    check(case, "changes", effects(ours(changes[case], "row"), keys), effects(case_of["changes"], keys))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_kinds(case: str, changes: dict[str, list[dict[str, Any]]]) -> None:
+    kinds: dict[int, str] = {}
+    for entry in changes[case]:
+        for line in entry["lines"]:
+            kinds.setdefault(line, entry["kind"])
+    check(case, "kinds", [kinds[line] for line in sorted(kinds)], expected(case)["kinds"])
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_pending(case: str, changes: dict[str, list[dict[str, Any]]]) -> None:
+    wanted = [half["lines"] for half in expected(case).get("pending") or []]
+    check(case, "pending", [half["lines"] for half in ours(changes[case], "pending")], wanted)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_state(case: str, states: dict[str, list[dict[str, Any]]]) -> None:
+    wanted = states_of(expected(case))
+    if not wanted:
+        pytest.skip("the case gives no state")
+    found = {name_of(table): table for table in states[case]}
+    rows = {table: plain(found[table]["rows"]) if table in found else None for table in wanted}
+    check(case, "state", rows, {table: plain(state["rows"]) for table, state in wanted.items()})

@@ -1,7 +1,7 @@
 {#- Project-wide choices and their defaults: the one place that reads `var()`. -#}
 {%- macro _var(name) -%}
     {%- set defaults = {
-        'spark_cdc__debezium_unavailable_value': '__debezium_unavailable_value',
+        'spark_cdc__debezium_unavailable_values': ['__debezium_unavailable_value'],
     } -%}
     {{- return(var(name, defaults[name])) -}}
 {%- endmacro -%}

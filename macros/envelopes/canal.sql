@@ -57,7 +57,7 @@ struct<
         'table_name': 'message.`table`',
         'op': 'message.type',
         'sequence': 'cast(array() as array<decimal(20,0)>)',
-        'committed_at': 'timestamp_millis(message.es)',
+        'committed_at': spark_cdc._instant('message.es', 'milliseconds'),
         'transaction_id': "nullif(message.gtid, '')",
         'key_columns': 'message.pkNames',
         'column_types': 'message.mysqlType',

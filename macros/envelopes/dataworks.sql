@@ -68,7 +68,7 @@
         'op': op,
         'sequence': 'array_compact(array(' ~ sequence ~ '))',
         'committed_at': 'case when message.payload.`timestamp`.eventTime > 0 then '
-            ~ 'timestamp_millis(message.payload.`timestamp`.eventTime) end',
+            ~ spark_cdc._instant('message.payload.`timestamp`.eventTime', 'milliseconds') ~ ' end',
         'transaction_id': none,
         'key_columns': 'message.`schema`.primaryKey',
         'column_types': 'case when size(' ~ columns ~ ') = size(array_distinct(' ~ columns ~ '.name)) then map_from_arrays('

@@ -35,8 +35,9 @@
     {%- set source = event('source') -%}
     {%- set ddl_text = 'coalesce(' ~ event('ddl') ~ ", get_json_object(" ~ event('historyRecord') ~ ", '$.ddl'))" -%}
     {#- A message of a table that other columns make look alike is neither: it has no databaseName, or more than a time. -#}
-    {%- set is_ddl = event('databaseName') ~ ' is not null and (' ~ event('tableChanges') ~ ' is not null or '
-        ~ event('ddl') ~ ' is not null or ' ~ event('historyRecord') ~ ' is not null)' -%}
+    {%- set is_ddl = '(' ~ event('databaseName') ~ ' is not null and (' ~ event('tableChanges') ~ ' is not null or '
+        ~ event('ddl') ~ ' is not null) or ' ~ source ~ '.connector is not null and ' ~ event('historyRecord')
+        ~ ' is not null)' -%}
     {%- set is_heartbeat = event('ts_ms') ~ ' is not null and ' ~ source
         ~ " is null and size(json_object_keys(coalesce(get_json_object(value, '$.payload'), value))) = 1" -%}
     {%- set kind -%}
@@ -68,7 +69,7 @@
         end
     {%- endset -%}
     {%- set fields -%}
-        filter(message.`schema`.fields, part -> part.field = 'after')[0].fields
+        filter(message.`schema`.fields, part -> part.field in ('after', 'before'))[0].fields
     {%- endset -%}
     {{- return({
         'kind': kind,
@@ -77,8 +78,8 @@
         'table_name': 'coalesce(' ~ source ~ '.`table`, ' ~ source ~ '.collection)',
         'op': event('op'),
         'sequence': spark_cdc._debezium_sequence(source, event('op')),
-        'committed_at': 'timestamp_micros(coalesce(nullif(' ~ source ~ '.ts_us, 0), nullif(' ~ source
-            ~ '.ts_ms, 0) * 1000))',
+        'committed_at': 'coalesce(' ~ spark_cdc._instant('nullif(' ~ source ~ '.ts_us, 0)', 'microseconds') ~ ', '
+            ~ spark_cdc._instant('nullif(' ~ source ~ '.ts_ms, 0)', 'milliseconds') ~ ')',
         'transaction_id': 'coalesce(' ~ event('transaction') ~ '.id, ' ~ source ~ '.gtid, ' ~ source ~ '.txId, case when '
             ~ event('status') ~ ' is not null then ' ~ event('id') ~ ' end)',
         'key_columns': 'map_keys(' ~ spark_cdc._debezium_key('key') ~ ')',
@@ -198,12 +199,16 @@ array(named_struct(
 
 {#- The connector's `unavailable.value.placeholder`, as it stands in a text, in binary (base64), in a list and in an hstore. -#}
 {%- macro _debezium_placeholders() -%}
-    {%- set text = spark_cdc._literal(spark_cdc._var('spark_cdc__debezium_unavailable_value')) -%}
-    {%- set base64 = "base64(cast(" ~ text ~ " as binary))" -%}
-    {{- return([
-        text, base64, "concat('[\"', " ~ text ~ ", '\"]')", "concat('[\"', " ~ base64 ~ ", '\"]')",
-        "concat('{\"', " ~ text ~ ", '\":\"', " ~ text ~ ", '\"}')",
-    ] | join(', ')) -}}
+    {%- set forms = [] -%}
+    {%- for placeholder in spark_cdc._var('spark_cdc__debezium_unavailable_values') -%}
+        {%- set text = spark_cdc._literal(placeholder) -%}
+        {%- set base64 = "base64(cast(" ~ text ~ " as binary))" -%}
+        {%- do forms.extend([
+            text, base64, "concat('[\"', " ~ text ~ ", '\"]')", "concat('[\"', " ~ base64 ~ ", '\"]')",
+            "concat('{\"', " ~ text ~ ", '\":\"', " ~ text ~ ", '\"}')",
+        ]) -%}
+    {%- endfor -%}
+    {{- return(forms | join(', ')) -}}
 {%- endmacro -%}
 
 {#- The flat dialect: one map of texts; `__` fields are Debezium's. A record inside {schema, payload} is unwrapped. -#}
@@ -236,7 +241,7 @@ array(named_struct(
             ~ " = 'rows' then element_at(split(coalesce(" ~ schema_name ~ ", topic), r'\\.'), -1) end)",
         'op': "(" ~ row ~ ")['__op']",
         'sequence': 'cast(array() as array<decimal(20,0)>)',
-        'committed_at': "timestamp_millis(nullif(try_cast((" ~ row ~ ")['__source_ts_ms'] as bigint), 0))",
+        'committed_at': spark_cdc._instant("nullif((" ~ row ~ ")['__source_ts_ms'], '0')", 'milliseconds'),
         'key_columns': 'map_keys(' ~ spark_cdc._debezium_key('key') ~ ')',
         'column_types': spark_cdc._debezium_types(types),
         'ddl': "case when map_contains_key(" ~ row ~ ", 'tableChanges') then (" ~ row ~ ")['ddl'] end",

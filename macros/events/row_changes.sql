@@ -69,11 +69,10 @@ half_changes as (
         schema_name,
         table_name,
         min_by(struct(*), offset) filter (where half = 'before') as before_half,
-        min_by(struct(*), offset) filter (where half = 'after') as after_half,
-        max_by(struct(topic, partition, offset), offset) as completed_by
+        min_by(struct(*), offset) filter (where half = 'after') as after_half
     from {{ 'exact_changes' if columns else 'row_changes' }}
     where half is not null
-    group by vendor_sequence, database_name, schema_name, table_name
+    group by topic, vendor_sequence, database_name, schema_name, table_name
 
 ),
 

@@ -17,7 +17,9 @@
     {%- set views = [all_changes] -%}
     {%- if is_first -%}
         {%- call statement('main') -%}
-            {{ create_table_as(false, target_relation, spark_cdc._stored_form(rows_of(all_changes, key, columns))) }}
+            {{ spark_cdc._create_table(
+                target_relation, spark_cdc._stored_form(rows_of(all_changes, key, columns)), settings.file_format
+            ) }}
         {%- endcall -%}
     {%- else -%}
         {%- set new_changes = spark_cdc._cached_view('new', spark_cdc._new_changes(all_changes, target_relation)) -%}
@@ -62,6 +64,24 @@
     {%- endif -%}
     {%- set stored = adapter.get_columns_in_relation(existing_relation) | map(attribute='name') | list -%}
     {{- return(columns | select('in', stored) | list) -}}
+{%- endmacro -%}
+
+{#- As dbt-spark's own `create_table_as`, which replaces a table in place only where the model itself names a format. -#}
+{%- macro _create_table(target_relation, rows, file_format) -%}
+    create or replace table {{ target_relation }}
+    {%- if config.get('contract').enforced -%}
+        {%- do get_assert_columns_equivalent(rows) -%}
+        {%- set rows = get_select_subquery(rows) -%}
+    {%- endif %}
+    using {{ file_format }}
+    {{ options_clause() }}
+    {{ tblproperties_clause() }}
+    {{ partition_cols(label='partitioned by') }}
+    {{ clustered_cols(label='clustered by') }}
+    {{ location_clause() }}
+    {{ comment_clause() }}
+    as
+    {{ rows }}
 {%- endmacro -%}
 
 {#- Rows without the marks that only a MERGE reads. -#}

@@ -9,7 +9,7 @@
     {%- endif -%}
     {%- set parsed = [] -%}
     {%- for name, declaration in columns.items() -%}
-        {%- if name | lower | replace('_cdc_', '', 1) != name | lower and name | lower | truncate(5, true, '') == '_cdc_' -%}
+        {%- if (name | lower)[:5] == '_cdc_' -%}
             {%- do spark_cdc._raise(
                 macro, 'columns', 'names that do not start with _cdc_, which is reserved', spark_cdc._show(name),
                 'A source column of that name cannot be read; leave it out.'

@@ -122,6 +122,11 @@
     {{- return(utc if time_zone == 'UTC' else "convert_timezone('UTC', " ~ zone ~ ", " ~ utc ~ ")") -}}
 {%- endmacro -%}
 
+{#- A number of units since 1970 -> timestamp; out of range it is NULL, because timestamp_millis would stop the batch. -#}
+{%- macro _instant(number, unit) -%}
+    {{- return('timestamp_micros(' ~ spark_cdc._epoch_microseconds(number, unit) ~ ')') -}}
+{%- endmacro -%}
+
 {#- Microseconds since 1970-01-01 00:00:00, from 0001-01-01 to 9999-12-31; a finer digit that is not 0 does not fit. -#}
 {%- macro _epoch_microseconds(text, encoding) -%}
     {%- set number = 'try_cast(' ~ text ~ ' as bigint)' -%}

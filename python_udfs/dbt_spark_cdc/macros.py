@@ -27,9 +27,12 @@ class _MacroReturn(Exception):
 
 
 class MacroLibrary:
-    """All macros of a project folder; `library.call("messages", ...)` gives what the macro gives."""
+    """All macros of a project folder; `library.call("messages", ...)` gives what the macro gives.
 
-    def __init__(self, project: Path) -> None:
+    `variables` are what a project sets under `vars: spark_cdc:`.
+    """
+
+    def __init__(self, project: Path, variables: dict[str, Any] | None = None) -> None:
         environment = jinja2.Environment(extensions=["jinja2.ext.do"], undefined=jinja2.StrictUndefined)
         environment.globals.update(
             {
@@ -38,7 +41,7 @@ class MacroLibrary:
                 "adapter": SimpleNamespace(dispatch=self._dispatch),
                 "exceptions": SimpleNamespace(raise_compiler_error=_raise_compiler_error),
                 "target": SimpleNamespace(type="spark"),
-                "var": lambda _name, default=None: default,
+                "var": lambda name, default=None: (variables or {}).get(name, default),
                 "is_incremental": lambda: False,
                 "execute": True,
                 "modules": SimpleNamespace(re=re),

@@ -1,7 +1,7 @@
 """A user's dbt project and the Spark session in which its runs happen: one JVM for all integration tests.
 
-`Project` is a copy of tests/integration/project in a folder of its own. Its dbt runs in this process, so that the tests can
-fill raw tables and look at results in the very session that dbt-spark uses.
+`Project` is a copy of tests/integration/project in a folder of its own. Its dbt runs in this process, so that
+the tests can fill raw tables and look at results in the very session that dbt-spark uses.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Message:
 
 @dataclass
 class Run:
-    """What one dbt command said: the status and the message of each node, and the error that stopped it, if one did."""
+    """What one dbt command said: of each node, and why it stopped, if it did."""
 
     result: dbtRunnerResult
 
@@ -77,7 +77,11 @@ class Run:
 
     def must_succeed(self) -> Run:
         """Fail with dbt's own words if anything went wrong."""
-        bad = {name: self.messages[name] for name, status in self.statuses.items() if status not in ("success", "pass")}
+        bad = {
+            name: self.messages[name]
+            for name, status in self.statuses.items()
+            if status not in ("success", "pass")
+        }
         assert self.result.success and not bad, self.failure or json.dumps(bad, indent=2)
         return self
 
@@ -167,7 +171,9 @@ class Lake:
 
     def land_again(self, table: str, offsets: dict[int, Message], schema: str = "raw") -> None:
         """Append messages under offsets that the table has already, as a sink does after a crash."""
-        self._append(f"{schema}.{table}", [_raw_row(f"{schema}.{table}", *place) for place in offsets.items()])
+        self._append(
+            f"{schema}.{table}", [_raw_row(f"{schema}.{table}", *place) for place in offsets.items()]
+        )
 
     def _append(self, table: str, rows: list[tuple[Any, ...]]) -> None:
         if rows:

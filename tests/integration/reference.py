@@ -1,7 +1,7 @@
 """What the tables have to hold, from logical changes and not from messages: a fold in the source's own order.
 
-The rules are those of a database and of a versioned table, written once more and in another way than the package's SQL:
-apply one change after the other to a dictionary.
+The rules are those of a database and of a versioned table, written once more and in another way than the
+package's SQL: apply one change after the other to a dictionary.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ Values = dict[str, Any]
 class Change:
     """One change of one row at the source, or a truncate (`key` is None then).
 
-    `order` is the source's own order; the rows of one statement share it. `values` lacks the columns that the source did not send: their value stays.
+    `order` is the source's own order; the rows of one statement share it. `values` lacks the columns that the
+    source did not send: their value stays.
     """
 
     order: tuple[int, ...]
@@ -48,7 +49,9 @@ class Tables:
     def apply(self, statement: list[Change]) -> None:
         """Apply the rows of one statement: all rows leave their old keys before any takes its new one."""
         rows = [change for change in statement if change.values is not None]
-        kept = [self._values(change.key if change.old_key is None else change.old_key) or {} for change in rows]
+        kept = [
+            self._values(change.key if change.old_key is None else change.old_key) or {} for change in rows
+        ]
         for change in statement:
             if change.key is None:
                 for key in list(self.versions):

@@ -1,4 +1,6 @@
-"""A wrong macro argument stops with one sentence at compile time: macro, argument, what is allowed, what was got, what to do."""
+"""A wrong macro argument is one sentence at compile time: where, what is allowed, what was got, what to do."""
+
+# ruff: noqa: E501 - a sentence stands on one line where it can, so that a search finds it
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ TYPES = (
     "a type of string, binary, boolean, tinyint, smallint, int, bigint, decimal, float, double, date, timestamp, "
     "timestamp_ntz, variant (decimal as decimal(p,s))"
 )
-EXACT_AS_STRING = "A value without a type here, such as a time of day or an interval, is kept exactly as string."
+EXACT_AS_STRING = (
+    "A value without a type here, such as a time of day or an interval, is kept exactly as string."
+)
 
 
 def changes(relation: str | None = CHANGES, **arguments: str | None) -> str:
@@ -136,16 +140,19 @@ def project(new_project: Callable[[str], Project]) -> Project:
     """A project whose only models are the wrong ones: behind `execute`, so that one command compiles them all."""
     project = new_project("shop_arguments")
     project.remove("models/staging", "models/marts")
-    project.write({
-        f"models/wrong/{name}.sql": "{% if execute %}{{ " + call + " }}{% endif %}" for name, (call, _) in CASES.items()
-    })
+    project.write(
+        {
+            f"models/wrong/{name}.sql": "{% if execute %}{{ " + call + " }}{% endif %}"
+            for name, (call, _) in CASES.items()
+        }
+    )
     return project
 
 
 @pytest.fixture(scope="module")
 def compiled(project: Project) -> Run:
-    """What dbt says of them."""
-    return project.dbt("compile")
+    """What dbt says of them; each is compiled before it is run."""
+    return project.dbt("run")
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -371,6 +371,7 @@ COLUMNS = {
     "micros": "timestamp_ntz from microseconds",
     "hex": "binary from hex",
     "base64": "binary from base64",
+    "latin1": "binary from latin1",
     "text": "string",
 }
 BAD = object()  # a value that is there and does not fit
@@ -496,6 +497,8 @@ VALUES: dict[str, dict[str, Any]] = {
         '"_-8="': BAD,
         "7": BAD,
     },
+    # A line separator at the end is what `$` of a pattern steps over.
+    "latin1": {r'"a\u00ff\n"': "61ff0a", '""': "", r'"a\u2028"': BAD, r'"\u0100"': BAD},
     "text": {
         '"x"': "x",
         '""': "",

@@ -219,9 +219,10 @@ MODELS = {
     """,
 }
 MACROS = """
-{%- macro error(code, detail='') -%}
-    named_struct('code', '{{ code }}', 'detail', nullif('{{ detail }}', ''))
+{%- macro error(code, detail=none) -%}
+    named_struct('code', '{{ code }}', 'detail', cast({{ detail_literal(detail) }} as string))
 {%- endmacro -%}
+{%- macro detail_literal(detail) -%}{{ "null" if detail is none else "'" ~ detail ~ "'" }}{%- endmacro -%}
 {%- macro no_error() -%}cast(null as struct<code: string, detail: string>){%- endmacro -%}
 """
 KEY = {"key": ["id"]}
@@ -513,8 +514,14 @@ def write_project(project: Path) -> None:
     profile = yaml.safe_load((REPOSITORY / "profiles" / "profiles.yml").read_text(encoding="utf-8"))[
         "spark_cdc"
     ]
-    # A handful of rows a view: each further partition would be one more task for nothing.
-    profile["outputs"]["local"]["server_side_parameters"]["spark.sql.shuffle.partitions"] = "1"
+    # A handful of rows a view: one task is enough, and compiling a query costs more than running it.
+    profile["outputs"]["local"]["server_side_parameters"] |= {
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.leafNodeDefaultParallelism": "1",
+        "spark.sql.shuffle.partitions": "1",
+    }
     project_file = {
         "name": "generic_tests",
         "version": "1.0.0",

@@ -17,6 +17,8 @@ The expectations were written from the pages by hand. To change one, say in `sou
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -27,6 +29,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from click.testing import CliRunner
+from dbt_spark_cdc.cli import main
 from dbt_spark_cdc.inputs import Message, read_messages
 from dbt_spark_cdc.macros import MacroLibrary
 
@@ -254,3 +258,152 @@ def test_golden(case: Case, results: Callable[[Case], list[Row]]) -> None:
     expected = [{name: value for name, value in row.items() if value is not None} for row in case.expected]
     padded = expected + [{}] * (len(found) - len(expected))
     assert [shown(case, row, want) for row, want in zip(found, padded, strict=False)] == expected
+
+
+# -- the encoder of DataWorks: what it is given comes back
+
+
+def test_dataworks_encoder(
+    session: SparkSession, library: MacroLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(REPOSITORY / "tests")
+    from encoders.dataworks import ROW_ID, Change, Options, Table, encode
+
+    columns = {
+        "id": "LONG",
+        "flag": "BOOLEAN",
+        "num": "DOUBLE",
+        "at": "DATE",
+        "bin": "BYTES",
+        "txt": "STRING",
+    }
+    old = {
+        "id": 1,
+        "flag": True,
+        "num": 1.5,
+        "at": datetime(2020, 5, 24, tzinfo=timezone.utc),
+        "bin": b"\x00\xff",
+        "txt": "a",
+    }
+    new = {**old, "id": 2, "flag": None, "txt": '"汉字"\n'}
+    changes = [
+        Change("begin", 1),
+        Change("insert", 2, after=old),
+        Change("update", 3, old, new),
+        Change("delete", 4, new),
+        Change("snapshot", after=old),
+        Change("ddl", 5, ddl="ADD COLUMN n", ddl_op="ALTER"),
+        Change("truncate", 6),
+        Change("commit", 7),
+        Change("heartbeat"),
+    ]
+    variants = {
+        "page": (Options(), {}),
+        "one_message": (Options(update_in_one_message=True), {}),
+        "other_spelling": (Options(before_op="UPDATE_BEFORE"), {}),
+        "double_as_text": (Options(double_as_text=True), {}),
+        "ddl_at_root": (Options(ddl_at_root=True), {}),
+        "oracle": (Options(), {"db_type": "Oracle", "schema": "APP"}),
+        "no_key": (Options(), {"key": None, "columns": {**columns, ROW_ID: "LONG"}}),
+    }
+    messages = []
+    for name, (options, table) in variants.items():
+        texts = encode(changes, Table(name, **{"columns": columns, **table}), options)
+        messages += [
+            Message(n, name, 0, n, None, None, value.encode(), None) for n, value in enumerate(texts)
+        ]
+    found = defaultdict(list)
+    for topic, row in read(session, library, "dataworks", "decoded", {}, messages):
+        found[topic].append(row)
+    for name, (options, table) in variants.items():
+        number = "1.500000" if options.double_as_text else "1.5"
+        before = {"id": "1", "flag": "true", "num": number, "at": "1590278400000", "bin": "AP8=", "txt": "a"}
+        after = {**before, "id": "2", "flag": None, "txt": '"汉字"\n'}
+        rows = [row for row in found[name] if row["kind"] == "rows"]
+        assert [(row["op"], row["before"], row["after"], row["half"], row["error"]) for row in rows] == [
+            ("insert", None, before, None, None),
+            ("update", before, after, None, None),
+            ("delete", after, None, None, None),
+            ("snapshot", None, before, None, None),
+        ]
+        assert len(rows[1]["offsets"]) == (1 if options.update_in_one_message else 2)
+        kinds = [row["kind"] for row in found[name] if row["kind"] != "rows"]
+        assert kinds == ["begin", "ddl", "truncate", "commit", "heartbeat"]
+        of_table = [row for row in found[name] if row["kind"] != "heartbeat"]
+        assert {(row["table"], row["schema"]) for row in of_table} == {(name, table.get("schema"))}
+
+
+# -- the pages
+
+
+def given_codes(library: MacroLibrary) -> set[str]:
+    """Every reason code that the macros can give, from the SQL that they write."""
+    codes: set[str] = set()
+    for format_name, dialects in library.formats().items():
+        for dialect in dialects:
+            sql = library.call(
+                "changes",
+                "raw",
+                format=format_name,
+                dialect=dialect,
+                table="*",
+                key=["id"],
+                columns={"id": "int"},
+            )
+            sql += library.call("decoded", "raw", format_name, dialect)
+            assert sql.count("as error_code") >= 2
+            for checked in re.findall(r"\bchecked as \((.*?)\bas error_code\b", sql, re.DOTALL):
+                codes.update(re.findall(r"\b(?:then|else)\s+'([a-z0-9_]+)'", checked))
+            codes.update(re.findall(r"'code',\s*'([a-z0-9_]+)'", sql))
+            codes.update(
+                re.findall(r"error_code\s+when.*?then\s+'([a-z0-9_]+)'\s+end as error_code", sql, re.DOTALL)
+            )
+    return codes
+
+
+def test_every_code_is_explained_and_every_explained_code_exists(library: MacroLibrary) -> None:
+    page = (REPOSITORY / "docs" / "error-codes.md").read_text(encoding="utf-8")
+    explained = re.findall(r"^\| `([a-z0-9_]+)` \|", page, re.MULTILINE)
+    assert len(explained) == len(set(explained))
+    assert set(explained) == given_codes(library)
+
+
+def test_every_code_has_a_case_or_a_bad_message() -> None:
+    """A code that no test has seen may be one that cannot come."""
+    page = (REPOSITORY / "docs" / "error-codes.md").read_text(encoding="utf-8")
+    seen = {row["error"] for case in CASES for row in case.expected if row.get("error")}
+    bad_input = (REPOSITORY / "tests" / "python" / "test_bad_input.py").read_text(encoding="utf-8")
+    seen.update(re.findall(r'"([a-z0-9_]+)"', bad_input))
+    assert set(re.findall(r"^\| `([a-z0-9_]+)` \|", page, re.MULTILINE)) <= seen
+
+
+@pytest.mark.parametrize("format_name", ["canal", "debezium", "dataworks"])
+def test_the_example_of_a_format_page_runs(format_name: str, spark: SparkSession) -> None:
+    page = (REPOSITORY / "docs" / "formats" / f"{format_name}.md").read_text(encoding="utf-8")
+    [example] = re.findall(r"```sh\nspark-cdc (.*)\n```", page)
+    arguments = [
+        str(REPOSITORY / word) if word.startswith("tests/") else word for word in shlex.split(example)
+    ]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 0, result.output
+    kinds = {json.loads(line)["kind"] for line in result.stdout.splitlines()}
+    assert "row" in kinds and "error" not in kinds
+
+
+@pytest.mark.parametrize("format_name", ["canal", "debezium", "dataworks"])
+def test_each_format_has_a_case_for_each_kind_of_change(format_name: str) -> None:
+    names = " ".join(case.name for case in CASES if case.format == format_name)
+    for kind in (
+        *(
+            "insert",
+            "update",
+            "delete",
+            "key_change",
+            "null_and_absent",
+            "types|six_types",
+            "ddl",
+            "truncate",
+        ),
+        *("heartbeat", "transaction_marks", "snapshot", "unknown_op", "damaged"),
+    ):
+        assert re.search(kind, names), kind

@@ -165,6 +165,7 @@ compared as (
         {{ spark_cdc._still_absent('_cdc_absent', others, 'filled') }} as _cdc_absent,
         coalesce(valid_from, _cdc_committed_at) as valid_from,
         _cdc_last_sequence,
+        _cdc_op = 'truncate' and coalesce(lag(_cdc_is_deleted) over in_order, false) as _cdc_says_nothing,
         not coalesce(
             (_cdc_is_deleted and lag(_cdc_is_deleted) over in_order)
             or (
@@ -186,14 +187,18 @@ numbered as (
         *,
         count_if(_cdc_is_version) over (partition by {{ spark_cdc._quoted(key) }} order by _cdc_sequence) as _cdc_version
     from compared
+    -- a truncate of a key that is deleted already is no event of that key
+    where not _cdc_says_nothing
 
 ),
 
 confirmed as (
 
     select
-        * except (_cdc_last_sequence, _cdc_topic, _cdc_partition, _cdc_offset),
+        * except (_cdc_last_sequence, _cdc_absent, _cdc_topic, _cdc_partition, _cdc_offset),
         max(_cdc_last_sequence) over of_version as _cdc_last_sequence,
+        -- a null that was sent makes no version of one that was not, but it is known from now on
+        last_value(_cdc_absent) over of_version as _cdc_absent,
         last_value(_cdc_topic) over of_version as _cdc_topic,
         last_value(_cdc_partition) over of_version as _cdc_partition,
         last_value(_cdc_offset) over of_version as _cdc_offset

@@ -69,13 +69,13 @@
         end
     {%- endset -%}
     {%- set fields -%}
-        filter(message.`schema`.fields, part -> part.field in ('after', 'before'))[0].fields
+        get(filter(message.`schema`.fields, part -> part.field in ('after', 'before')), 0).fields
     {%- endset -%}
     {{- return({
         'kind': kind,
         'database_name': 'coalesce(' ~ source ~ '.db, ' ~ event('databaseName') ~ ')',
-        'schema_name': 'coalesce(' ~ source ~ '.`schema`, ' ~ event('schemaName') ~ ')',
-        'table_name': 'coalesce(' ~ source ~ '.`table`, ' ~ source ~ '.collection)',
+        'schema_name': 'coalesce(' ~ source ~ '.schema, ' ~ event('schemaName') ~ ')',
+        'table_name': 'coalesce(' ~ source ~ '.table, ' ~ source ~ '.collection)',
         'op': event('op'),
         'sequence': spark_cdc._debezium_sequence(source, event('op')),
         'committed_at': 'coalesce(' ~ spark_cdc._instant('nullif(' ~ source ~ '.ts_us, 0)', 'microseconds') ~ ', '
@@ -98,11 +98,11 @@
 {%- macro _debezium_sequence(source, op) -%}
     {%- set is_change = "case when " ~ op ~ " = 'r' then 0 else 1 end" -%}
     {%- set mysql = [
-        "regexp_extract(" ~ source ~ ".file, '([0-9]+)$', 1)", source ~ '.pos', is_change, source ~ '.`row`',
+        "regexp_extract(" ~ source ~ ".file, '([0-9]+)$', 1)", source ~ '.pos', is_change, source ~ '.row',
     ] -%}
     {%- set lsns = "from_json(" ~ source ~ ".sequence, 'array<string>')" -%}
     {%- set postgresql = [
-        'coalesce(' ~ lsns ~ '[0], ' ~ source ~ '.lsn)', is_change, 'coalesce(' ~ lsns ~ '[1], ' ~ source ~ '.lsn)',
+        'coalesce(get(' ~ lsns ~ ', 0), ' ~ source ~ '.lsn)', is_change, 'coalesce(get(' ~ lsns ~ ', 1), ' ~ source ~ '.lsn)',
     ] -%}
     {%- set oracle = ['coalesce(' ~ source ~ '.commit_scn, ' ~ source ~ '.scn)', is_change, source ~ '.scn'] -%}
     {%- set lsn_words -%}
@@ -170,7 +170,7 @@
     {%- set event = spark_cdc._debezium_field -%}
     {%- set old_key -%}
         case when {{ event('op') }} = 'c' then {{ spark_cdc._debezium_key(
-            "cast(filter(headers, header -> header.key = '__debezium.oldkey')[0].value as string)"
+            "cast(get(filter(headers, header -> header.key = '__debezium.oldkey'), 0).value as string)"
         ) }} end
     {%- endset -%}
 array(named_struct(
@@ -235,10 +235,10 @@ array(named_struct(
         ~ "parameters: struct<scale: string>>>').fields" -%}
     {{- return({
         'kind': kind,
-        'database_name': "coalesce((" ~ row ~ ")['__db'], element_at(split(" ~ schema_name ~ ", r'\\.'), -2))",
+        'database_name': "coalesce((" ~ row ~ ")['__db'], try_element_at(split(" ~ schema_name ~ ", r'\\.'), -2))",
         'schema_name': "(" ~ row ~ ")['__schema']",
         'table_name': "coalesce((" ~ row ~ ")['__table'], case when message is not null and " ~ kind
-            ~ " = 'rows' then element_at(split(coalesce(" ~ schema_name ~ ", topic), r'\\.'), -1) end)",
+            ~ " = 'rows' then try_element_at(split(coalesce(" ~ schema_name ~ ", topic), r'\\.'), -1) end)",
         'op': "(" ~ row ~ ")['__op']",
         'sequence': 'cast(array() as array<decimal(20,0)>)',
         'committed_at': spark_cdc._instant("nullif((" ~ row ~ ")['__source_ts_ms'], '0')", 'milliseconds'),

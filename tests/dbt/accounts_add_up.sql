@@ -1,5 +1,5 @@
 {{ config(enabled=target.profile_name == 'spark_cdc') }}
--- A row returned is a topic whose accounts do not add up to the messages read, or not to those landed.
+-- A row returned is a topic whose accounts do not add up to the messages read, or to those landed.
 with landed_messages as (
 
     select topic from {{ ref('raw_messages__canal') }}

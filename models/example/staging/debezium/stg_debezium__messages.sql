@@ -1,2 +1,6 @@
 {{ config(materialized='incremental', incremental_strategy='append') }}
-{{ spark_cdc.messages(ref('raw_messages__debezium'), format='debezium', raw_columns={'headers': 'headers'}) }}
+{{ spark_cdc.messages(
+    ref('raw_messages__debezium'),
+    format='debezium',
+    raw_columns={'headers': 'headers'}
+) }}

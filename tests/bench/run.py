@@ -99,7 +99,9 @@ def compare(spark: SparkSession, name: str, ours: str, by_hand: str, repeats: in
 def checksum(rows: DataFrame) -> tuple[int, int]:
     """Number of rows and a sum of hashes over the columns that both queries have."""
     names = ", ".join([*COLUMNS, "_cdc_op", "_cdc_offset", *(f"_cdc_before.{column}" for column in COLUMNS)])
-    result = rows.selectExpr(f"xxhash64({names}) as h").selectExpr("count(*)", "sum(cast(h as decimal(38,0)))")
+    result = rows.selectExpr(f"xxhash64({names}) as h").selectExpr(
+        "count(*)", "sum(cast(h as decimal(38,0)))"
+    )
     return tuple(result.first())
 
 
@@ -173,9 +175,15 @@ def typed(image: str, time: str) -> list[str]:
     return [source.get(column, f"try_cast({image}.{column} as {kind})") for column, kind in COLUMNS.items()]
 
 
-def hand_written(images: str, op: str, committed: str, source: str, time: str = "try_cast({} as timestamp_ntz)") -> str:
-    row = ", ".join(f"{value} as {column}" for column, value in zip(COLUMNS, typed("image", time), strict=True))
-    before = ", ".join(f"'{column}', {value}" for column, value in zip(COLUMNS, typed("before", time), strict=True))
+def hand_written(
+    images: str, op: str, committed: str, source: str, time: str = "try_cast({} as timestamp_ntz)"
+) -> str:
+    row = ", ".join(
+        f"{value} as {column}" for column, value in zip(COLUMNS, typed("image", time), strict=True)
+    )
+    before = ", ".join(
+        f"'{column}', {value}" for column, value in zip(COLUMNS, typed("before", time), strict=True)
+    )
     return f"""
         select {row}, op as _cdc_op, committed_at as _cdc_committed_at,
             case when before is not null then named_struct({before}) end as _cdc_before,
@@ -203,7 +211,9 @@ BY_HAND = {
         "timestamp_millis(m.es)",
         "(select topic, partition, offset, m, inline(arrays_zip(m.data, m.old)) from (select topic, partition, offset, "
         "named_struct('data', m.data, 'old', coalesce(m.old, array()), 'type', m.type, 'es', m.es) as m from "
-        + parsed(f"database string, `table` string, type string, es bigint, data array<{TEXTS}>, old array<{TEXTS}>")
+        + parsed(
+            f"database string, `table` string, type string, es bigint, data array<{TEXTS}>, old array<{TEXTS}>"
+        )
         + " where m.`table` = 'orders'))",
     ),
     "debezium": hand_written(

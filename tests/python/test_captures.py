@@ -1,7 +1,7 @@
-"""Messages of real servers through Debezium and Canal: our current tables against the databases' own rows, value by value.
+"""Messages of real servers through Debezium and Canal: our current tables against the databases' rows.
 
-The captures stand in ../shared/captures. What a producer loses before we see it is in GAPS, by name and with its reason, and is
-asserted to end as it says there.
+The captures stand in ../shared/captures. What a producer loses before we see it is in GAPS, by name and with its
+reason, and is asserted to end as it says there.
 """
 
 from __future__ import annotations
@@ -44,7 +44,16 @@ MYSQL = [
         "cdc",
         "T Weird.1",
         ["order"],
-        {"order": "int", "Col Case": "string", "a.b": "int", "汉字": "string", "$x": "int", "q`q": "int", "old": "int", "data": "int"},
+        {
+            "order": "int",
+            "Col Case": "string",
+            "a.b": "int",
+            "汉字": "string",
+            "$x": "int",
+            "q`q": "int",
+            "old": "int",
+            "data": "int",
+        },
     ),
     Table(
         "cdc",
@@ -84,9 +93,19 @@ SERVERS = {
 }
 # (folder, file, schema, table) -> why our table rightly differs from the database's
 GAPS = {
-    ("debezium-mariadb", "*", "cdc", "t_child"): "MariaDB does not log the child rows of a foreign key cascade",
+    (
+        "debezium-mariadb",
+        "*",
+        "cdc",
+        "t_child",
+    ): "MariaDB does not log the child rows of a foreign key cascade",
     ("canal", "mariadb", "cdc", "t_child"): "MariaDB does not log the child rows of a foreign key cascade",
-    ("canal", "mysql_hash3", "cdc", "t_pk"): "a key change lands in another partition than the key's own rows",
+    (
+        "canal",
+        "mysql_hash3",
+        "cdc",
+        "t_pk",
+    ): "a key change lands in another partition than the key's own rows",
 }
 
 
@@ -112,10 +131,11 @@ def raw_rows(file: Path, prefix: str) -> list[tuple]:
 
 def land(spark, captures: list[tuple[str, Path]], view: str) -> None:
     rows = [row for prefix, file in captures for row in raw_rows(file, prefix)]
-    schema = (
-        "topic string, partition int, offset bigint, key string, value string, headers array<struct<key:string,value:binary>>"
-    )
-    spark.createDataFrame(rows, schema).selectExpr("*", "cast(null as timestamp) as timestamp").createOrReplaceTempView(view)
+    headers = "array<struct<key:string,value:binary>>"
+    schema = f"topic string, partition int, offset bigint, key string, value string, headers {headers}"
+    spark.createDataFrame(rows, schema).selectExpr(
+        "*", "cast(null as timestamp) as timestamp"
+    ).createOrReplaceTempView(view)
 
 
 def text(value: Any) -> str | None:
@@ -140,7 +160,8 @@ def current(spark, macros: MacroLibrary, changes: str, table: Table) -> list[dic
     query = macros.call("current_rows", changes, table.key, list(table.columns))
     live = spark.sql(query).where("not _cdc_is_deleted").collect()
     return [
-        {name: as_database_prints(text(row[name]), declared) for name, declared in table.columns.items()} for row in live
+        {name: as_database_prints(text(row[name]), declared) for name, declared in table.columns.items()}
+        for row in live
     ]
 
 
@@ -157,7 +178,9 @@ def in_order(rows: list[dict[str, Any]], table: Table) -> list[dict[str, Any]]:
 
 
 def gap(folder: str, capture: str, table: Table) -> str | None:
-    return GAPS.get((folder, capture, table.schema, table.name)) or GAPS.get((folder, "*", table.schema, table.name))
+    return GAPS.get((folder, capture, table.schema, table.name)) or GAPS.get(
+        (folder, "*", table.schema, table.name)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -167,15 +190,27 @@ def macros() -> MacroLibrary:
     return MacroLibrary(REPOSITORY, {"spark_cdc__debezium_unavailable_values": placeholders})
 
 
-def compare(spark, macros, view: str, folder: str, captures: list[str], table: Table, options: dict, truth_file) -> None:
+def compare(
+    spark, macros, view: str, folder: str, captures: list[str], table: Table, options: dict, truth_file
+) -> None:
     changes = macros.call(
-        "changes", view, table=table.name, key=table.key, columns=table.columns, raw_columns={"headers": "headers"}, **options
+        "changes",
+        view,
+        table=table.name,
+        key=table.key,
+        columns=table.columns,
+        raw_columns={"headers": "headers"},
+        **options,
     )
     # Kept once for all captures of the server: planning it costs more than running it.
     spark.sql(changes).localCheckpoint().createOrReplaceTempView("all_changes")
     for capture in captures:
-        spark.sql(f"select * from all_changes where startswith(_cdc_topic, '{capture}/')").createOrReplaceTempView("changes")
-        errors = spark.sql("select _cdc_error.code, _cdc_error.detail from changes where _cdc_error is not null").collect()
+        spark.sql(
+            f"select * from all_changes where startswith(_cdc_topic, '{capture}/')"
+        ).createOrReplaceTempView("changes")
+        errors = spark.sql(
+            "select _cdc_error.code, _cdc_error.detail from changes where _cdc_error is not null"
+        ).collect()
         assert not errors, f"{folder}/{capture} {table.name}: {errors[:3]}"
         ours, theirs = current(spark, macros, "changes", table), truth(truth_file(capture), table)
         same = in_order(ours, table) == in_order(theirs, table)
@@ -194,7 +229,16 @@ def test_debezium_tables_equal_the_database(spark, macros, folder) -> None:
             continue
         part = "schema" if folder == "debezium-pg" else "database"
         options = {"format": "debezium", part: table.schema}
-        compare(spark, macros, "debezium_raw", folder, captures, table, options, lambda _: CAPTURES / folder / "truth.jsonl")
+        compare(
+            spark,
+            macros,
+            "debezium_raw",
+            folder,
+            captures,
+            table,
+            options,
+            lambda _: CAPTURES / folder / "truth.jsonl",
+        )
 
 
 @pytest.mark.parametrize("folder", ["debezium-mysql"])
@@ -202,7 +246,16 @@ def test_debezium_values_with_their_schema_equal_the_database(spark, macros, fol
     land(spark, [("schema", CAPTURES / folder / "schema.jsonl")], "debezium_raw")
     table = next(table for table in SERVERS[folder] if table.name == "t_all")
     options = {"format": "debezium", "database": table.schema}
-    compare(spark, macros, "debezium_raw", folder, ["schema"], table, options, lambda _: CAPTURES / folder / "truth.jsonl")
+    compare(
+        spark,
+        macros,
+        "debezium_raw",
+        folder,
+        ["schema"],
+        table,
+        options,
+        lambda _: CAPTURES / folder / "truth.jsonl",
+    )
 
 
 def test_canal_tables_equal_the_database(spark, macros) -> None:
@@ -211,14 +264,23 @@ def test_canal_tables_equal_the_database(spark, macros) -> None:
     land(spark, files, "canal_raw")
     for table in MYSQL:
         snapshot_free = {  # Canal sends no snapshot: rows that never changed are not in its topic
-            capture: untouched(CAPTURES / "canal" / f"{capture}.before.jsonl", file, table) for capture, file in files
+            capture: untouched(CAPTURES / "canal" / f"{capture}.before.jsonl", file, table)
+            for capture, file in files
         }
         changes = macros.call(
-            "changes", "canal_raw", format="canal", table=table.name, database=table.schema, key=table.key, columns=table.columns
+            "changes",
+            "canal_raw",
+            format="canal",
+            table=table.name,
+            database=table.schema,
+            key=table.key,
+            columns=table.columns,
         )
         spark.sql(changes).localCheckpoint().createOrReplaceTempView("all_changes")
         for capture in captures:
-            spark.sql(f"select * from all_changes where startswith(_cdc_topic, '{capture}/')").createOrReplaceTempView("changes")
+            spark.sql(
+                f"select * from all_changes where startswith(_cdc_topic, '{capture}/')"
+            ).createOrReplaceTempView("changes")
             errors = spark.sql("select _cdc_error.* from changes where _cdc_error is not null").collect()
             assert not errors, f"{capture} {table.name}: {errors[:3]}"
             ours = in_order(current(spark, macros, "changes", table), table)
@@ -249,9 +311,17 @@ def test_a_minimal_row_image_is_rejected_not_applied_as_nulls(spark, macros) -> 
     land(spark, [("minimal", CAPTURES / "canal" / "mysql_minimal_image.jsonl")], "canal_raw")
     table = next(table for table in MYSQL if table.name == "t_pk" and table.schema == "cdc")
     changes = macros.call(
-        "changes", "canal_raw", format="canal", table=table.name, database=table.schema, key=table.key, columns=table.columns
+        "changes",
+        "canal_raw",
+        format="canal",
+        table=table.name,
+        database=table.schema,
+        key=table.key,
+        columns=table.columns,
     )
-    found = spark.sql(f"select _cdc_op, _cdc_error.code, count(*) as n from ({changes}) group by all").collect()
+    found = spark.sql(
+        f"select _cdc_op, _cdc_error.code, count(*) as n from ({changes}) group by all"
+    ).collect()
     by_outcome = {(row["_cdc_op"], row["code"]): row["n"] for row in found}
     assert by_outcome[("update", "key_missing")] > 0
     assert ("update", None) not in by_outcome

@@ -1,7 +1,7 @@
 """Renders the package's own macros outside a dbt run.
 
-`spark-cdc decode` and the tests need the SQL that the macros write, without a dbt project around it. The rules
-are dbt's: `return()` gives a value back, `spark_cdc.<name>` finds a macro, `adapter.dispatch` takes
+`spark-cdc decode` and the tests need the SQL that the macros write, without a dbt project around it. The
+rules are dbt's: `return()` gives a value back, `spark_cdc.<name>` finds a macro, `adapter.dispatch` takes
 `spark__<name>` before `default__<name>`, and `exceptions.raise_compiler_error` stops with a sentence.
 Materializations and tests are not rendered here: they need a run.
 """

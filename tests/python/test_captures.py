@@ -1,7 +1,7 @@
 """Messages of real servers through Debezium and Canal: our current tables against the databases' rows.
 
-The captures stand in ../shared/captures. What a producer loses before we see it is in GAPS, by name and with its
-reason, and is asserted to end as it says there.
+The captures stand in ../shared/captures. What a producer loses before we see it is in GAPS, by name and with
+its reason, and is asserted to end as it says there.
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ carried_over as (
         moved._cdc_offset,
         moved._cdc_sequence
         {%- for name in others %},
-        max_by(named_struct('value', old_rows.{{ spark_cdc._quote(name) }}, 'is_known', true), old_rows._cdc_sequence)
+        max_by(named_struct('value', old_rows.{{ spark_cdc._quote(name) }}), old_rows._cdc_sequence)
             filter (where not coalesce(array_contains(old_rows._cdc_absent, {{ spark_cdc._literal(name) }}), false))
             as {{ spark_cdc._quote(name) }}
         {%- endfor %}
@@ -185,15 +185,15 @@ truncates as (
 )
 {%- endmacro -%}
 
-{#- A column's value with whether it is known, or null where the message does not carry it. Of a deleted row nothing is. -#}
+{#- A column's value in a struct, or null where the message does not carry it. Of a deleted row each value is null. -#}
 {%- macro _known(name) -%}
     {{- return(
         "case when not coalesce(array_contains(_cdc_absent, " ~ spark_cdc._literal(name) ~ "), false) then named_struct('value', "
-        ~ spark_cdc._quote(name) ~ ", 'is_known', not _cdc_is_deleted) end"
+        ~ spark_cdc._quote(name) ~ ") end"
     ) -}}
 {%- endmacro -%}
 
-{#- The names of `absent` without those whose struct in `relation` is known; null where none is left. -#}
+{#- The names of `absent` without those that have a struct in `relation`; null where none is left. -#}
 {%- macro _still_absent(absent, names, relation) -%}
     {%- if not names -%}
         {{- return(absent) -}}
@@ -201,7 +201,7 @@ truncates as (
     {%- set entries = [] -%}
     {%- for name in names -%}
         {%- do entries.append(
-            spark_cdc._literal(name) ~ ', ' ~ relation ~ '.' ~ spark_cdc._quote(name) ~ '.is_known'
+            spark_cdc._literal(name) ~ ', ' ~ relation ~ '.' ~ spark_cdc._quote(name) ~ ' is not null'
         ) -%}
     {%- endfor -%}
     {%- set left = 'filter(' ~ absent ~ ', name -> not coalesce(map(' ~ entries | join(', ') ~ ')[name], false))' -%}

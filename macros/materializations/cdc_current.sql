@@ -27,7 +27,6 @@
         {{ name }} = changed.{{ name }},
         {%- endfor %}
         _cdc_absent = case
-            when stored._cdc_is_deleted then changed._cdc_absent
             when size(array_intersect(changed._cdc_absent, stored._cdc_absent)) > 0
                 then array_intersect(changed._cdc_absent, stored._cdc_absent)
         end

@@ -45,6 +45,11 @@ DAYS = (1, 2, 3, 4)
 LATE_UNDER_PARTIAL = "cdc_current does not look for late values under a partial image"
 KEY_CHANGE_SPLIT = "the old row's values are gone when the two messages of a key change come in two runs"
 LATE_AFTER_KEY_CHANGE = "a history key that is built anew does not take over the old key's values"
+TOMBSTONE = (
+    "a late delete before a truncate: the tombstone says delete when built at once, truncate otherwise"
+)
+HALF_AGAIN = "half an update is appended again by each run until its other half comes"
+SUPERSEDED_AGAIN = "a superseded change at the highest offset is merged again by each run"
 KEY_CHANGE_CHAIN = "values are carried over one key change of a batch, not over a chain of them"
 
 
@@ -417,6 +422,11 @@ def test_history_table_holds_each_version(story: Story, table: str, stage: str, 
     assert differences(history_of(story.tables[stage, f"{table}_history"], target), wanted) == {}
 
 
+def known_fault(*values: Any, reason: str | None) -> Any:
+    """Give a parameter set, marked where a fault is known."""
+    return pytest.param(*values, marks=[pytest.mark.xfail(reason=reason)] if reason else [])
+
+
 def profile_cases() -> list[Any]:
     """Case and kind of table, with the mark of a known fault."""
     return [
@@ -440,8 +450,14 @@ def test_partial_images(story: Story, keys: tuple[int, ...], kind: str) -> None:
         assert wrong == {}, stage
 
 
-@pytest.mark.parametrize("table", WHOLE_TABLES)
-@pytest.mark.parametrize("kind", ["", "_history"])
+@pytest.mark.parametrize(
+    ("table", "kind"),
+    [
+        known_fault(table, kind, reason=TOMBSTONE if (table, kind) == ("payments", "") else None)
+        for table in WHOLE_TABLES
+        for kind in ("", "_history")
+    ],
+)
 def test_tables_do_not_depend_on_how_the_days_were_cut(story: Story, table: str, kind: str) -> None:
     """A full refresh reads all at once. Every column of ours too: nothing depends on the runs before."""
     key = [*TARGETS[table].key, *(["_cdc_sequence"] if kind else [])]
@@ -458,15 +474,31 @@ def test_tables_do_not_depend_on_how_the_days_were_cut(story: Story, table: str,
     [("day 2", "nothing new"), ("nothing new", "empty"), ("full refresh", "nothing new after full refresh")],
 )
 def test_run_without_news_changes_nothing(story: Story, table: str, before: str, after: str) -> None:
-    """No row differs, its `_cdc_` columns included, and the table has no new snapshot."""
+    """No row differs, its `_cdc_` columns included."""
     assert sorted(map(str, story.tables[before, table])) == sorted(map(str, story.tables[after, table]))
 
 
-@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
-@pytest.mark.parametrize(("before", "after"), [("day 2", "nothing new"), ("nothing new", "empty")])
-def test_run_without_news_adds_no_changes(story: Story, target: Target, before: str, after: str) -> None:
+@pytest.mark.parametrize(
+    "table",
+    [
+        known_fault(name + kind, reason=SUPERSEDED_AGAIN if name + kind == "payments" else None)
+        for name in TARGETS
+        for kind in ("", "_history")
+    ],
+)
+def test_run_without_news_writes_no_snapshot(story: Story, table: str) -> None:
+    """The table is not even committed to."""
+    assert story.snapshots["nothing new", table] == story.snapshots["day 2", table]
+
+
+@pytest.mark.parametrize(
+    "table", [known_fault(table, reason=HALF_AGAIN if table == "payments" else None) for table in TARGETS]
+)
+def test_run_without_news_adds_no_changes(story: Story, table: str) -> None:
     """A message is read once: also one with an error, and half an update that waits for its other half."""
-    assert len(story.tables[before, target.changes]) == len(story.tables[after, target.changes])
+    changes = TARGETS[table].changes
+    counts = {stage: len(story.tables[stage, changes]) for stage in ("day 2", "nothing new", "empty")}
+    assert len(set(counts.values())) == 1, counts
 
 
 def test_empty_run_makes_empty_tables(story: Story) -> None:
@@ -489,6 +521,7 @@ def test_bad_messages_are_counted_with_a_reason(story: Story, lake: Lake) -> Non
     assert rows == BAD_ROW_CODES
 
 
+@pytest.mark.xfail(reason=HALF_AGAIN)
 def test_half_an_update_is_one_row_however_many_runs_it_waits(story: Story) -> None:
     """It waits in the changes model under its reason and is in no table."""
     waiting = [

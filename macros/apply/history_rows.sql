@@ -187,8 +187,6 @@ numbered as (
         *,
         count_if(_cdc_is_version) over (partition by {{ spark_cdc._quoted(key) }} order by _cdc_sequence) as _cdc_version
     from compared
-    -- a truncate says nothing of a key that is deleted: that key's row is not even read for it
-    where _cdc_is_version or _cdc_op <> 'truncate'
     -- a truncate of a key that is deleted already is no event of that key
     where not _cdc_says_nothing
 

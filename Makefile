@@ -28,7 +28,7 @@ demo: setup ## Build the worked example, print its tables, write the docs page
 test: lint ## Lint, then run all tests
 	@$(BIN)/pytest
 
-integration: setup-dev ## Run a user's project day by day (has open failures)
+integration: setup-dev ## Run a user's project day by day (14 minutes)
 	@$(BIN)/pytest tests/integration
 
 lint: setup-dev ## Check Python, SQL and the dbt project

@@ -6,7 +6,7 @@
     `es` is whole seconds of the statement: neither orders anything. Messages of one key stand in one partition, as Canal
     sends them.
 -#}
-{%- macro default__canal_schema(dialect) -%}
+{%- macro default__canal_schema(dialect, with_types) -%}
 struct<
     database: string,
     `table`: string,
@@ -16,7 +16,7 @@ struct<
     es: bigint,
     gtid: string,
     pkNames: array<string>,
-    mysqlType: map<string,string>,
+    {{ 'mysqlType: map<string,string>,' if with_types }}
     data: array<map<string,string>>,
     old: array<map<string,string>>
 >
@@ -67,26 +67,15 @@ struct<
     }) -}}
 {%- endmacro -%}
 
-{#- `old` lists what changed (some dialects list all): the whole old row is `data` overlaid by `old`, by key presence. -#}
+{#- `old` lists what changed (some dialects list all): the row before is `data` overlaid by `old`, by key presence. -#}
 {%- macro default__canal_rows(dialect) -%}
-transform(
-    message.data,
-    (image, position) -> named_struct(
-        'position', position,
-        'op', case message.type
-            when 'DELETE' then 'delete' when 'UPDATE' then 'update' when 'INSERT' then 'insert' else 'snapshot'
-        end,
-        'half', cast(null as string),
-        'before', case
-            when message.type = 'DELETE' then image
-            when message.type = 'UPDATE' and message.old[position] is not null then map_concat(
-                map_filter(image, (name, text) -> not map_contains_key(message.old[position], name)),
-                message.old[position]
-            )
-        end,
-        'after', case when message.type <> 'DELETE' then image end
-    )
-)
+    {{- return({
+        'each': 'message.data',
+        'op': "case message.type when 'DELETE' then 'delete' when 'UPDATE' then 'update' when 'INSERT' then 'insert' else 'snapshot' end",
+        'image': 'element',
+        'before': "case message.type when 'DELETE' then cast(map() as map<string,string>) when 'UPDATE' then get(message.old, position) end",
+        'overlays': true,
+    }) -}}
 {%- endmacro -%}
 
 {#- Binaries are Latin-1 characters; ENUM and SET are numbers, whose labels stand in mysqlType. -#}

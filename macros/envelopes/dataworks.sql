@@ -6,10 +6,11 @@
     Order: sequenceId as a number; the two messages of an update share it, and the before image comes first. A row of the
     full load has the sequenceId -1 and so comes before every change.
 -#}
-{%- macro default__dataworks_schema(dialect) -%}
+{%- macro default__dataworks_schema(dialect, with_types) -%}
     {%- set image = 'struct<dataColumn: map<string,string>>' -%}
     {{- return(
-        'struct<`schema`: struct<dataColumn: array<struct<name: string, type: string>>, primaryKey: array<string>, '
+        'struct<`schema`: struct<' ~ ('dataColumn: array<struct<name: string, type: string>>, ' if with_types else '')
+        ~ 'primaryKey: array<string>, '
         ~ 'source: struct<dbType: string, dbName: string, schemaName: string, tableName: string>>, '
         ~ 'payload: struct<before: ' ~ image ~ ', after: ' ~ image ~ ', sequenceId: string, scn: string, op: string, '
         ~ '`timestamp`: struct<eventTime: bigint>, ddl: string>, ddl: string>'
@@ -46,13 +47,11 @@
         or {{ op }} not in ({{ spark_cdc._literals(rows + ddl + control) }})
         or {{ no_image }}
         or ({{ op }} in ({{ spark_cdc._literals(rows + ['TRUNCATE']) }}) and {{ sequence }} is null)
-        or {{ spark_cdc._has_duplicate_key("get_json_object(value, '$.payload')") }}
     {%- endset -%}
     {%- set error -%}
         case
             when {{ op }} is null then 'other_format'
             when {{ op }} not in ({{ spark_cdc._literals(rows + ddl + control) }}) then 'unknown_op'
-            when {{ spark_cdc._has_duplicate_key("get_json_object(value, '$.payload')") }} then 'duplicate_key'
             when {{ no_image }} then 'no_image'
             else 'no_sequence'
         end
@@ -61,6 +60,7 @@
     {%- set columns = 'message.`schema`.dataColumn' -%}
     {{- return({
         'splits_updates': true,
+        'nested': spark_cdc._keys_of('payload'),
         'kind': kind,
         'database_name': 'message.`schema`.source.dbName',
         'schema_name': 'message.`schema`.source.schemaName',
@@ -83,21 +83,26 @@
     {%- set op = 'message.payload.op' -%}
     {%- set before = 'message.payload.before.dataColumn' -%}
     {%- set after = 'message.payload.after.dataColumn' -%}
-array(named_struct(
-    'position', 0,
-    'op', case
-        when {{ op }} = 'INSERT' and try_cast(message.payload.sequenceId as decimal(20,0)) < 0 then 'snapshot'
-        when {{ op }} = 'INSERT' then 'insert'
-        when {{ op }} = 'DELETE' then 'delete'
-        else 'update'
-    end,
-    'half', case
-        when {{ op }} in ('UPDATE_BEFOR', 'UPDATE_BEFORE') and {{ after }} is null then 'before'
-        when {{ op }} = 'UPDATE_AFTER' and {{ before }} is null then 'after'
-    end,
-    'before', case when {{ op }} <> 'INSERT' then {{ before }} end,
-    'after', case when {{ op }} <> 'DELETE' then {{ after }} end
-))
+    {%- set op_name -%}
+        case
+            when {{ op }} = 'INSERT' and try_cast(message.payload.sequenceId as decimal(20,0)) < 0 then 'snapshot'
+            when {{ op }} = 'INSERT' then 'insert'
+            when {{ op }} = 'DELETE' then 'delete'
+            else 'update'
+        end
+    {%- endset -%}
+    {%- set half -%}
+        case
+            when {{ op }} in ('UPDATE_BEFOR', 'UPDATE_BEFORE') and {{ after }} is null then 'before'
+            when {{ op }} = 'UPDATE_AFTER' and {{ before }} is null then 'after'
+        end
+    {%- endset -%}
+    {{- return({
+        'op': op_name,
+        'half': half,
+        'image': 'case when ' ~ op ~ " = 'DELETE' then " ~ before ~ ' else ' ~ after ~ ' end',
+        'before': 'case when ' ~ op ~ " <> 'INSERT' then " ~ before ~ ' end',
+    }) -}}
 {%- endmacro -%}
 
 {#- BYTES are base64, DATE is milliseconds since 1970; a value in quotes (DOUBLE) or an own text is read as text. -#}

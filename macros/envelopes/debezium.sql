@@ -9,89 +9,98 @@
     Dialects: `envelope` (default; bare or inside {schema, payload}, also mixed in one topic) and `flat`
     (ExtractNewRecordState: the row and `__` fields; truncates are lost by the producer).
 -#}
-{%- macro default__debezium_schema(dialect) -%}
+{%- macro default__debezium_schema(dialect, with_types) -%}
     {%- if dialect == 'flat' -%}
         {{- return('map<string,string>') -}}
     {%- endif -%}
+    {%- set fields = [] -%}
+    {%- for name, type in spark_cdc._debezium_event_fields().items() -%}
+        {%- do fields.append(name ~ ': ' ~ type) -%}
+    {%- endfor -%}
+    {%- set event = fields | join(', ') -%}
+    {%- set field = 'field: string, type: string, name: string, parameters: struct<scale: string>' -%}
+    {%- set types = ', `schema`: struct<fields: array<struct<field: string, fields: array<struct<' ~ field ~ '>>>>>' -%}
+    {{- return('struct<' ~ event ~ ', payload: struct<' ~ event ~ '>' ~ (types if with_types else '') ~ '>') -}}
+{%- endmacro -%}
+
+{#- What Debezium writes at the root, or in `payload` when the converter's schema stands beside it. -#}
+{%- macro _debezium_event_fields() -%}
     {%- set source = 'struct<connector: string, snapshot: string, db: string, `schema`: string, `table`: string, '
         ~ 'collection: string, ts_ms: bigint, ts_us: bigint, sequence: string, file: string, pos: bigint, `row`: bigint, '
         ~ 'lsn: string, commit_lsn: string, change_lsn: string, event_serial_no: bigint, scn: string, commit_scn: string, '
         ~ 'txId: string, gtid: string>' -%}
-    {%- set event = 'op: string, before: map<string,string>, after: map<string,string>, source: ' ~ source
-        ~ ', transaction: struct<id: string>, ddl: string, historyRecord: string, databaseName: string, '
-        ~ 'schemaName: string, tableChanges: string, status: string, id: string, ts_ms: bigint' -%}
-    {%- set field = 'field: string, type: string, name: string, parameters: struct<scale: string>' -%}
-    {{- return(
-        'struct<' ~ event ~ ', payload: struct<' ~ event ~ '>, '
-        ~ '`schema`: struct<fields: array<struct<field: string, fields: array<struct<' ~ field ~ '>>>>>>'
-    ) -}}
+    {{- return({
+        'op': 'string', 'before': 'map<string,string>', 'after': 'map<string,string>', 'source': source,
+        'transaction': 'struct<id: string>', 'ddl': 'string', 'historyRecord': 'string', 'databaseName': 'string',
+        'schemaName': 'string', 'tableChanges': 'string', 'status': 'string', 'id': 'string', 'ts_ms': 'bigint',
+    }) -}}
 {%- endmacro -%}
 
 {%- macro default__debezium_header(dialect) -%}
     {%- if dialect == 'flat' -%}
         {{- return(spark_cdc._debezium_flat_header()) -}}
     {%- endif -%}
-    {%- set event = spark_cdc._debezium_field -%}
-    {%- set source = event('source') -%}
-    {%- set ddl_text = 'coalesce(' ~ event('ddl') ~ ", get_json_object(" ~ event('historyRecord') ~ ", '$.ddl'))" -%}
+    {%- set event_fields = [] -%}
+    {%- for name in spark_cdc._debezium_event_fields() -%}
+        {%- do event_fields.append("'" ~ name ~ "', message." ~ name) -%}
+    {%- endfor -%}
     {#- A message of a table that other columns make look alike is neither: it has no databaseName, or more than a time. -#}
-    {%- set is_ddl = '(' ~ event('databaseName') ~ ' is not null and (' ~ event('tableChanges') ~ ' is not null or '
-        ~ event('ddl') ~ ' is not null) or ' ~ source ~ '.connector is not null and ' ~ event('historyRecord')
-        ~ ' is not null)' -%}
-    {%- set is_heartbeat = event('ts_ms') ~ ' is not null and ' ~ source
-        ~ " is null and size(json_object_keys(coalesce(get_json_object(value, '$.payload'), value))) = 1" -%}
+    {%- set is_ddl -%}
+        (event.databaseName is not null and (event.tableChanges is not null or event.ddl is not null)
+        or event.source.connector is not null and event.historyRecord is not null)
+    {%- endset -%}
+    {%- set is_heartbeat -%}
+        (event.ts_ms is not null and event.source is null
+        and size(json_object_keys(coalesce(get_json_object(value, '$.payload'), value))) = 1)
+    {%- endset -%}
     {%- set kind -%}
         case
-            when {{ event('op') }} in ('c', 'u', 'd', 'r') then 'rows'
-            when {{ event('op') }} = 't' then 'truncate'
-            when {{ event('op') }} = 'm' then 'other'
-            when {{ event('status') }} = 'BEGIN' then 'begin'
-            when {{ event('status') }} = 'END' then 'commit'
+            when event.op in ('c', 'u', 'd', 'r') then 'rows'
+            when event.op = 't' then 'truncate'
+            when event.op = 'm' then 'other'
+            when event.status = 'BEGIN' then 'begin'
+            when event.status = 'END' then 'commit'
             when {{ is_ddl }} then 'ddl'
             else 'heartbeat'
         end
     {%- endset -%}
     {%- set error_condition -%}
-        ({{ event('op') }} is null and not (
-            coalesce({{ event('status') }} in ('BEGIN', 'END'), false) or {{ is_ddl }} or ({{ is_heartbeat }})
-        ))
-        or {{ event('op') }} not in ('c', 'u', 'd', 'r', 't', 'm')
-        or ({{ event('op') }} in ('c', 'u', 'r') and {{ event('after') }} is null)
-        or (message.payload is not null and {{ spark_cdc._has_duplicate_key("get_json_object(value, '$.payload')") }})
+        (event.op is null and not (coalesce(event.status in ('BEGIN', 'END'), false) or {{ is_ddl }} or {{ is_heartbeat }}))
+        or event.op not in ('c', 'u', 'd', 'r', 't', 'm')
+        or (event.op in ('c', 'u', 'r') and event.after is null)
     {%- endset -%}
     {%- set error -%}
         case
-            when message.payload is not null
-                and {{ spark_cdc._has_duplicate_key("get_json_object(value, '$.payload')") }} then 'duplicate_key'
-            when {{ event('op') }} is null then 'other_format'
-            when {{ event('op') }} in ('c', 'u', 'r') then 'no_after_image'
+            when event.op is null then 'other_format'
+            when event.op in ('c', 'u', 'r') then 'no_after_image'
             else 'unknown_op'
         end
     {%- endset -%}
-    {%- set fields -%}
-        get(filter(message.`schema`.fields, part -> part.field in ('after', 'before')), 0).fields
+    {%- set transaction_id -%}
+        coalesce(
+            event.transaction.id, event.source.gtid, event.source.txId, case when event.status is not null then event.id end
+        )
     {%- endset -%}
     {{- return({
+        'event': 'coalesce(message.payload, named_struct(' ~ event_fields | join(', ') ~ '))',
+        'nested': "case when contains(value, '\"payload\"') then " ~ spark_cdc._keys_of('payload') ~ ' end',
         'kind': kind,
-        'database_name': 'coalesce(' ~ source ~ '.db, ' ~ event('databaseName') ~ ')',
-        'schema_name': 'coalesce(' ~ source ~ '.schema, ' ~ event('schemaName') ~ ')',
-        'table_name': 'coalesce(' ~ source ~ '.table, ' ~ source ~ '.collection)',
-        'op': event('op'),
-        'sequence': spark_cdc._debezium_sequence(source, event('op')),
-        'committed_at': 'coalesce(' ~ spark_cdc._instant('nullif(' ~ source ~ '.ts_us, 0)', 'microseconds') ~ ', '
-            ~ spark_cdc._instant('nullif(' ~ source ~ '.ts_ms, 0)', 'milliseconds') ~ ')',
-        'transaction_id': 'coalesce(' ~ event('transaction') ~ '.id, ' ~ source ~ '.gtid, ' ~ source ~ '.txId, case when '
-            ~ event('status') ~ ' is not null then ' ~ event('id') ~ ' end)',
+        'database_name': 'coalesce(event.source.db, event.databaseName)',
+        'schema_name': 'coalesce(event.source.schema, event.schemaName)',
+        'table_name': 'coalesce(event.source.table, event.source.collection)',
+        'op': 'event.op',
+        'sequence': spark_cdc._debezium_sequence('event.source', 'event.op'),
+        'committed_at': 'coalesce(' ~ spark_cdc._instant('nullif(event.source.ts_us, 0)', 'microseconds') ~ ', '
+            ~ spark_cdc._instant('nullif(event.source.ts_ms, 0)', 'milliseconds') ~ ')',
+        'transaction_id': transaction_id,
         'key_columns': 'map_keys(' ~ spark_cdc._debezium_key('key') ~ ')',
-        'column_types': spark_cdc._debezium_types(fields),
-        'ddl': ddl_text,
+        'column_types': spark_cdc._debezium_types(
+            "get(filter(message.`schema`.fields, part -> part.field in ('after', 'before')), 0).fields"
+        ),
+        'ddl': "coalesce(event.ddl, get_json_object(event.historyRecord, '$.ddl'))",
         'error': error,
         'error_condition': error_condition,
     }) -}}
-{%- endmacro -%}
-
-{%- macro _debezium_field(name) -%}
-    {{- return('coalesce(message.payload.' ~ name ~ ', message.' ~ name ~ ')') -}}
 {%- endmacro -%}
 
 {#- Log positions as numbers, by connector. 0 or 1 says snapshot or change, at the same position. -#}
@@ -167,34 +176,44 @@
     {%- if dialect == 'flat' -%}
         {{- return(spark_cdc._debezium_flat_rows()) -}}
     {%- endif -%}
-    {%- set event = spark_cdc._debezium_field -%}
-    {%- set old_key -%}
-        case when {{ event('op') }} = 'c' then {{ spark_cdc._debezium_key(
-            "cast(get(filter(headers, header -> header.key = '__debezium.oldkey'), 0).value as string)"
-        ) }} end
-    {%- endset -%}
-array(named_struct(
-    'position', 0,
-    'op', case {{ event('op') }}
-        when 'c' then case when {{ old_key }} is null then 'insert' else 'update' end
-        when 'u' then 'update' when 'd' then 'delete' else 'snapshot'
-    end,
-    'half', cast(null as string),
-    'before', case {{ event('op') }}
-        when 'c' then {{ old_key }}
-        when 'u' then case when size({{ event('before') }}) > 0 then {{ event('before') }} end
-        when 'd' then case
-            when size({{ event('before') }}) > 0 then {{ event('before') }} else {{ spark_cdc._debezium_key('key') }}
+    {%- set old_key = spark_cdc._debezium_key(
+        "cast(get(filter(headers, header -> header.key = '__debezium.oldkey'), 0).value as string)"
+    ) -%}
+    {%- set op -%}
+        case event.op
+            when 'c' then case when {{ old_key }} is null then 'insert' else 'update' end
+            when 'u' then 'update' when 'd' then 'delete' else 'snapshot'
         end
-    end,
-    'after', case
-        when {{ event('op') }} = 'd' then null
-        when {{ event('source') }}.connector in ('mysql', 'mariadb', 'sqlserver') then {{ event('after') }}
-        else map_filter({{ event('after') }}, (name, text) -> text is null or text not in (
-            {{ spark_cdc._debezium_placeholders() }}
-        ))
-    end
-))
+    {%- endset -%}
+    {%- set old_row = 'case when size(event.before) > 0 then event.before else ' ~ spark_cdc._debezium_key('key') ~ ' end' -%}
+    {%- set image -%}
+        case
+            when event.op = 'd' then {{ old_row }}
+            when event.source.connector in ('mysql', 'mariadb', 'sqlserver') then event.after
+            else {{ spark_cdc._debezium_without_placeholders('event.after') }}
+        end
+    {%- endset -%}
+    {%- set before -%}
+        case event.op
+            when 'c' then {{ old_key }}
+            when 'u' then case when size(event.before) > 0 then event.before end
+            when 'd' then {{ old_row }}
+        end
+    {%- endset -%}
+    {{- return({'op': op, 'image': image, 'before': before}) -}}
+{%- endmacro -%}
+
+{#- Looked for in the whole message first: only few hold one, and a lambda over every image is slow. -#}
+{%- macro _debezium_without_placeholders(image) -%}
+    {%- set found = [] -%}
+    {%- for placeholder in spark_cdc._var('spark_cdc__debezium_unavailable_values') -%}
+        {%- set text = spark_cdc._literal(placeholder) -%}
+        {%- do found.append('contains(value, ' ~ text ~ ') or contains(value, base64(cast(' ~ text ~ ' as binary)))') -%}
+    {%- endfor -%}
+    {{- return(
+        'case when ' ~ found | join(' or ') ~ " or contains(value, '\\\\u') then map_filter(" ~ image
+        ~ ', (name, text) -> text is null or text not in (' ~ spark_cdc._debezium_placeholders() ~ ')) else ' ~ image ~ ' end'
+    ) -}}
 {%- endmacro -%}
 
 {#- The connector's `unavailable.value.placeholder`, as it stands in a text, in binary (base64), in a list and in an hstore. -#}
@@ -212,62 +231,64 @@ array(named_struct(
 {%- endmacro -%}
 
 {#- The flat dialect: one map of texts; `__` fields are Debezium's. A record inside {schema, payload} is unwrapped. -#}
-{%- macro _debezium_flat_row() -%}
-    {{- return(
-        "case when map_contains_key(message, 'payload') and map_contains_key(message, 'schema') then "
-        ~ "coalesce(from_json(message['payload'], 'map<string,string>'), map()) else message end"
-    ) -}}
-{%- endmacro -%}
-
 {%- macro _debezium_flat_header() -%}
-    {%- set row = spark_cdc._debezium_flat_row() -%}
+    {%- set event -%}
+        case
+            when map_contains_key(message, 'payload') and map_contains_key(message, 'schema')
+                then coalesce(from_json(message['payload'], 'map<string,string>'), map())
+            else message
+        end
+    {%- endset -%}
     {%- set kind -%}
         case
-            when map_keys({{ row }}) = array('ts_ms') then 'heartbeat'
-            when map_contains_key({{ row }}, 'tableChanges') and map_contains_key({{ row }}, 'ddl') then 'ddl'
-            when map_contains_key({{ row }}, 'event_count') and ({{ row }})['status'] = 'BEGIN' then 'begin'
-            when map_contains_key({{ row }}, 'event_count') and ({{ row }})['status'] = 'END' then 'commit'
+            when map_keys(event) = array('ts_ms') then 'heartbeat'
+            when map_contains_key(event, 'tableChanges') and map_contains_key(event, 'ddl') then 'ddl'
+            when map_contains_key(event, 'event_count') and event['status'] = 'BEGIN' then 'begin'
+            when map_contains_key(event, 'event_count') and event['status'] = 'END' then 'commit'
             else 'rows'
         end
     {%- endset -%}
     {%- set schema_name = "regexp_replace(get_json_object(message['schema'], '$.name'), r'\\.(Value|Envelope)$', '')" -%}
     {%- set types = "from_json(message['schema'], 'fields array<struct<field: string, type: string, name: string, "
         ~ "parameters: struct<scale: string>>>').fields" -%}
+    {%- set table_name -%}
+        coalesce(event['__table'], case when message is not null and {{ kind }} = 'rows' then {# -#}
+            try_element_at(split(coalesce({{ schema_name }}, topic), r'\.'), -1) end)
+    {%- endset -%}
+    {%- set error_condition -%}
+        size(event) = 0
+        or (map_contains_key(event, 'op') and map_contains_key(event, 'source') and map_contains_key(event, 'after'))
+    {%- endset -%}
     {{- return({
+        'event': event,
         'kind': kind,
-        'database_name': "coalesce((" ~ row ~ ")['__db'], try_element_at(split(" ~ schema_name ~ ", r'\\.'), -2))",
-        'schema_name': "(" ~ row ~ ")['__schema']",
-        'table_name': "coalesce((" ~ row ~ ")['__table'], case when message is not null and " ~ kind
-            ~ " = 'rows' then try_element_at(split(coalesce(" ~ schema_name ~ ", topic), r'\\.'), -1) end)",
-        'op': "(" ~ row ~ ")['__op']",
+        'database_name': "coalesce(event['__db'], try_element_at(split(" ~ schema_name ~ ", r'\\.'), -2))",
+        'schema_name': "event['__schema']",
+        'table_name': table_name,
+        'op': "event['__op']",
         'sequence': 'cast(array() as array<decimal(20,0)>)',
-        'committed_at': spark_cdc._instant("nullif((" ~ row ~ ")['__source_ts_ms'], '0')", 'milliseconds'),
+        'committed_at': spark_cdc._instant("nullif(event['__source_ts_ms'], '0')", 'milliseconds'),
         'key_columns': 'map_keys(' ~ spark_cdc._debezium_key('key') ~ ')',
         'column_types': spark_cdc._debezium_types(types),
-        'ddl': "case when map_contains_key(" ~ row ~ ", 'tableChanges') then (" ~ row ~ ")['ddl'] end",
+        'ddl': "case when map_contains_key(event, 'tableChanges') then event['ddl'] end",
         'error': "'other_format'",
-        'error_condition': "size(" ~ row ~ ") = 0 or (map_contains_key(" ~ row ~ ", 'op') and map_contains_key(" ~ row
-            ~ ", 'source') and map_contains_key(" ~ row ~ ", 'after'))",
+        'error_condition': error_condition,
     }) -}}
 {%- endmacro -%}
 
 {%- macro _debezium_flat_rows() -%}
-    {%- set row = spark_cdc._debezium_flat_row() -%}
-    {%- set is_delete = "coalesce((" ~ row ~ ")['__deleted'] = 'true' or (" ~ row ~ ")['__op'] = 'd', false)" -%}
-    {%- set columns = "map_filter(" ~ row ~ ", (name, text) -> not startswith(name, '__') and (text is null or text not in ("
-        ~ spark_cdc._debezium_placeholders() ~ ")))" -%}
-array(named_struct(
-    'position', 0,
-    'op', case
-        when {{ is_delete }} then 'delete'
-        when ({{ row }})['__op'] = 'c' then 'insert'
-        when ({{ row }})['__op'] = 'r' then 'snapshot'
-        else 'update'
-    end,
-    'half', cast(null as string),
-    'before', case when {{ is_delete }} then {{ columns }} end,
-    'after', case when not {{ is_delete }} then {{ columns }} end
-))
+    {%- set is_delete = "coalesce(event['__deleted'] = 'true' or event['__op'] = 'd', false)" -%}
+    {%- set op -%}
+        case
+            when {{ is_delete }} then 'delete'
+            when event['__op'] = 'c' then 'insert'
+            when event['__op'] = 'r' then 'snapshot'
+            else 'update'
+        end
+    {%- endset -%}
+    {%- set image = "map_filter(event, (name, text) -> not startswith(name, '__') and (text is null or text not in ("
+        ~ spark_cdc._debezium_placeholders() ~ ')))' -%}
+    {{- return({'op': op, 'image': image, 'before': 'case when ' ~ is_delete ~ ' then ' ~ image ~ ' end'}) -}}
 {%- endmacro -%}
 
 {#-

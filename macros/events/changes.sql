@@ -66,7 +66,8 @@ with {{ spark_cdc._envelope(
     relation or messages, format, dialect, {'headers': 'headers'} if messages else raw_columns,
     read_before=read_before if is_incremental() else none,
     read_again=spark_cdc._unpaired_halves(this) if is_incremental() and header.get('splits_updates') else none,
-    where="kind in ('rows', 'truncate') and " ~ of_this_table if messages else none
+    where="kind in ('rows', 'truncate') and " ~ of_this_table if messages else none,
+    with_types=spark_cdc._reads_types(format, columns)
 ) }},
 
 {{ spark_cdc._row_changes(
@@ -75,9 +76,18 @@ with {{ spark_cdc._envelope(
     columns
 ) }},
 
-{{ spark_cdc._typed_changes(spark_cdc._last_changes(format, dialect, columns), format, key, columns, time_zone) }}
+{{ spark_cdc._typed_changes(spark_cdc._last_changes(format, dialect, columns), format, dialect, key, columns, time_zone) }}
 
 select * from typed_changes
+{%- endmacro -%}
+
+{#- Whether a declared column's value depends on the type that the message names for it: else the types need not be parsed. -#}
+{%- macro _reads_types(format, columns) -%}
+    {%- set value = spark_cdc._format_macro(format, 'value') -%}
+    {%- for column in columns if 'column_types' in value('text', column, 'UTC') -%}
+        {{- return(true) -}}
+    {%- endfor -%}
+    {{- return(false) -}}
 {%- endmacro -%}
 
 {%- macro _name_condition(database, schema, table) -%}

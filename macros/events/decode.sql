@@ -12,6 +12,7 @@
 {%- endmacro -%}
 
 {%- macro spark__decoded(relation, format, dialect, raw_columns) -%}
+    {%- set overlays = spark_cdc._format_macro(format, 'rows')(dialect).get('overlays') -%}
 with {{ spark_cdc._envelope(relation, format, dialect, raw_columns, exact_numbers=true) }},
 
 {{ spark_cdc._row_changes(format, dialect, none) }}
@@ -26,15 +27,23 @@ select
     schema_name,
     table_name,
     op,
-    {{ spark_cdc._unquoted_image('before') }} as before,
-    {{ spark_cdc._unquoted_image('after') }} as after,
+    {{ spark_cdc._unquoted_image(spark_cdc._overlaid('image', 'before') if overlays else 'before') }} as before,
+    case when op <> 'delete' then {{ spark_cdc._unquoted_image('image') }} end as after,
     sequence,
     committed_at,
     key_columns,
     case
         when error_code is not null then error_code
         when size(before) <> size(array_distinct(map_keys(before)))
-            or size(after) <> size(array_distinct(map_keys(after))) then 'duplicate_key'
+            or size(image) <> size(array_distinct(map_keys(image))) then 'duplicate_key'
     end as error_code
 from {{ spark_cdc._last_changes(format, dialect) }}
+{%- endmacro -%}
+
+{#- The whole row before the change, of a format that sends only what differs. -#}
+{%- macro _overlaid(image, before) -%}
+    {{- return(
+        'case when ' ~ before ~ ' is not null then map_concat(map_filter(' ~ image ~ ', (name, text) -> not map_contains_key('
+        ~ before ~ ', name)), ' ~ before ~ ') end'
+    ) -}}
 {%- endmacro -%}

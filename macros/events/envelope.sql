@@ -5,15 +5,19 @@
     Gives the text of the CTEs `raw_messages`, `documents`, `checked` and `envelopes`; the caller adds its own `select`.
     A format gives four macros, found by dispatch, so that a project may add a format of its own:
 
-    `<format>_schema(dialect)`   the envelope's fields as a from_json struct; row images as map<string, string>
-    `<format>_header(dialect)`   a mapping of SQL expressions over `message`: kind, database_name, schema_name,
-                                 table_name, op, sequence, committed_at, transaction_id, key_columns, ddl, error
-    `<format>_rows(dialect)`     a SQL expression over `message`: array<struct<position, op, half, before, after>>
+    `<format>_schema(dialect, with_types)`
+                                 the envelope's fields as a from_json struct; row images as map<string, string>. Without
+                                 `with_types` the columns' types may be left out, if the format can do without
+    `<format>_header(dialect)`   a mapping of SQL expressions over `message`: kind, error_condition, error and what
+                                 `_header_columns` lists; further `event`, an expression over `message` that all others may
+                                 read by that name, `nested`, the text of an object below the message whose keys may not
+                                 stand twice, and `splits_updates`, true where an update may be two messages
+    `<format>_rows(dialect)`     a mapping of SQL expressions over `message`: see `_row_changes`
     `<format>_value(...)`        how the format writes a value of a declared type
 
     Why maps of texts: they keep absent and null apart, show a key that stands twice, and need no declared columns.
 -#}
-{%- macro _envelope(relation, format, dialect, raw_columns, exact_numbers=false, read_before=none, read_again=none, where=none) -%}
+{%- macro _envelope(relation, format, dialect, raw_columns, exact_numbers=false, read_before=none, read_again=none, where=none, with_types=true) -%}
     {%- set raw = spark_cdc._raw_columns(raw_columns) -%}
     {%- set header = spark_cdc._format_macro(format, 'header')(dialect) -%}
 raw_messages as (
@@ -78,31 +82,55 @@ documents as (
         key,
         value,
         headers,
-        document.message as message,
-        document.numbers_quoted as numbers_quoted,
-        document.not_as_declared as not_as_declared,
-        {{ spark_cdc._has_duplicate_key('value') }} as has_duplicate_key
+        parsed.document.numbers_quoted as numbers_quoted,
+        parsed.document.not_as_declared as not_as_declared,
+        size(parsed.document.message) as number_of_messages,
+        get(parsed.document.message, 0) as message,
+        parsed.keys as keys
+        {%- if header.get('nested') %},
+        parsed.nested_keys as nested_keys
+        {%- endif %}
     from {{ 'new_messages' if read_before else 'raw_messages' }}
     -- explode, so that the parse is not repeated for each field that is read
-    lateral view explode(array({{ spark_cdc._parsed(format, dialect, exact_numbers) | indent(4) }})) parsed as document
+    lateral view explode(array(named_struct(
+        'document', {{ spark_cdc._parsed(format, dialect, exact_numbers, with_types) | trim | indent(8) }},
+        'keys', json_object_keys(value)
+        {%- if header.get('nested') %},
+        'nested_keys', {{ header.nested }}
+        {%- endif %}
+    ))) exploded as parsed
 
 ),
+{%- if header.get('event') %}
+
+events as (
+
+    select *, {{ header.event | trim | indent(4) }} as event
+    from documents
+
+),
+{%- endif %}
 
 checked as (
 
-    select
-        documents.*,
+    select *
+    from {{ 'events' if header.get('event') else 'documents' }}
+    -- explode, so that a filter on what follows does not repeat all this
+    lateral view explode(array(
         case
             when value is null then null
-            when numbers_quoted is null then {{ spark_cdc._unreadable_reason('value') | trim | indent(12) }}
+            when numbers_quoted is null or number_of_messages <> 1 then {{ spark_cdc._unreadable_reason('value') | trim | indent(12) }}
             when message is null then 'not_an_object'
-            when has_duplicate_key then 'duplicate_key'
+            when size(keys) <> size(array_distinct(keys)) then 'duplicate_key'
+            {%- if header.get('nested') %}
+            when size(nested_keys) <> size(array_distinct(nested_keys)) then 'duplicate_key'
+            {%- endif %}
             when {{ header.get('error_condition') or 'false' }} then {{ header.get('error') or "'other_format'" }}
             when not_as_declared is not null then 'other_structure'
             -- a surrogate without its partner is no character: the text cannot have left a source so
             when contains(value, '\\u') and value rlike {{ spark_cdc._lone_surrogate() }} then 'lone_surrogate'
-        end as error_code
-    from documents
+        end
+    )) exploded as error_code
 
 ),
 
@@ -117,7 +145,9 @@ envelopes as (
         value,
         headers,
         message,
-        numbers_quoted,
+        {%- if header.get('event') %}
+        event,
+        {%- endif %}
         error_code,
         '{{ format }}' as format,
         case
@@ -126,7 +156,7 @@ envelopes as (
             else {{ header.kind | trim | indent(12) }}
         end as kind,
         {%- for name, type in spark_cdc._header_columns().items() %}
-        case when error_code is null then {{ header.get(name) | trim | indent(12) if header.get(name) else 'cast(null as ' ~ type ~ ')' }} end as {{ name }}{{ ',' if not loop.last }}
+        case when error_code is null then {{ header.get(name) | trim | indent(12) if header.get(name) and (with_types or name != 'column_types') else 'cast(null as ' ~ type ~ ')' }} end as {{ name }}{{ ',' if not loop.last }}
         {%- endfor %}
     from checked
 

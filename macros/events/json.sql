@@ -2,17 +2,19 @@
 
 {#-
     from_json over the message inside an object of our own, for three reasons that were measured on Spark 4.1:
-    text after the message ("{...} {...}", "{...}]") is dropped by from_json without a word, but breaks the wrapper;
+    text after the message ("{...} {...}", "{...}]") is dropped by from_json without a word, but breaks the wrapper, or makes
+    `message` a list of more than one;
     `numbers_quoted` is the wrapper's last field, so it is null exactly when the text could not be read to its end;
     a field of another shape than declared leaves its text in `not_as_declared`.
     Bytes that are not UTF-8 would be read as U+FFFD: such a message is not read at all.
 -#}
-{%- macro _parsed(format, dialect, exact_numbers) -%}
-    {%- set plain = "concat('{\"message\":', try_validate_utf8(value), ',\"numbers_quoted\":false}')" -%}
-    {%- set quoted = "concat('{\"message\":', " ~ spark_cdc._quote_numbers('try_validate_utf8(value)') ~ ", ',\"numbers_quoted\":true}')" -%}
+{%- macro _parsed(format, dialect, exact_numbers, with_types=true) -%}
+    {%- set plain = "concat('{\"message\":[', try_validate_utf8(value), '],\"numbers_quoted\":false}')" -%}
+    {%- set quoted = "concat('{\"message\":[', " ~ spark_cdc._quote_numbers('try_validate_utf8(value)') ~ ", '],\"numbers_quoted\":true}')" -%}
+    {%- set schema = spark_cdc._format_macro(format, 'schema')(dialect, with_types) -%}
 from_json(
     {{ quoted if exact_numbers else plain }},
-    'message {{ spark_cdc._format_macro(format, 'schema')(dialect) }}, numbers_quoted boolean, not_as_declared string',
+    'message array<{{ schema }}>, numbers_quoted boolean, not_as_declared string',
     map(
         'columnNameOfCorruptRecord', 'not_as_declared',
         'allowSingleQuotes', 'false',
@@ -57,8 +59,11 @@ case
     when startswith(ltrim({{ text }}), '{') and from_json({{ text }}, 'map<string,string>', map(
         'allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false'
     )) is not null then 'text_after_message'
-    when not startswith(ltrim({{ text }}), '{') then 'not_json'
-    else 'broken_json'
+    when startswith(ltrim({{ text }}), '{') then 'broken_json'
+    when from_json(concat('{"message":', {{ text }}, ',"end":false}'), 'end boolean', map(
+        'allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false'
+    )).end is not null then 'not_an_object'
+    else 'not_json'
 end
 {%- endmacro -%}
 
@@ -70,9 +75,7 @@ end
     ) -}}
 {%- endmacro -%}
 
-{#- True where an object, given as text, names a key twice: from_json would keep the last without a word. -#}
-{%- macro _has_duplicate_key(text) -%}
-    {{- return(
-        'size(json_object_keys(' ~ text ~ ')) <> size(array_distinct(json_object_keys(' ~ text ~ ')))'
-    ) -}}
+{#- The keys of one object below the message, each as often as it stands there: from_json keeps the last of two without a word. -#}
+{%- macro _keys_of(name) -%}
+    {{- return('map_keys(from_json(value, ' ~ spark_cdc._literal(spark_cdc._quote(name) ~ ' map<string,string>') ~ ').' ~ spark_cdc._quote(name) ~ ')') -}}
 {%- endmacro -%}

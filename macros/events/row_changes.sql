@@ -3,6 +3,18 @@
     which numbers have their own texts; where a format sends an update as two messages, `paired_changes`. Stands on the CTE
     `envelopes`. The last of them has the name that `_last_changes` gives.
 
+    A format's `<format>_rows` is a mapping of plain SQL expressions over `message`, evaluated for messages of kind `rows`:
+
+    each      a list in which each element is one row, where a message holds several; the others then also read `element`
+              and `position`
+    op        insert, update, delete or snapshot
+    image     the row as map<string, string>: after the change, or of a delete as it was
+    before    the row before an update or a delete, as map<string, string>; null where the message does not tell
+    overlays  true where `before` has only what differs from `image`
+    half      'before' or 'after' for one of the two messages of an update, else null
+
+    Plain expressions and not a transform() over the list: Spark generates code for them, and interprets a lambda.
+
     `sequence` is the vendor's order in parts, then the offset, then the position in the message: an array, because arrays
     compare part by part and one type serves every format.
 -#}
@@ -28,24 +40,22 @@ row_changes as (
         sequence as vendor_sequence,
         concat(
             sequence,
-            array(cast(offset as decimal(20,0)), cast(coalesce(change.position, 0) as decimal(20,0)))
+            array(cast(offset as decimal(20,0)), cast({{ 'coalesce(position, 0)' if rows.get('each') else 0 }} as decimal(20,0)))
         ) as sequence,
         committed_at,
         transaction_id,
         key_columns,
         column_types,
         ddl,
-        change.position,
-        case when kind = 'truncate' then 'truncate' else change.op end as op,
-        change.half,
-        change.before,
-        change.after
+        {{ 'position' if rows.get('each') else '0 as position' }},
+        case kind when 'truncate' then 'truncate' when 'rows' then {{ rows.op | trim | indent(8) }} end as op,
+        {{ "case when kind = 'rows' then " ~ rows.half | trim ~ ' end' if rows.get('half') else 'cast(null as string)' }} as half,
+        case when kind = 'rows' then {{ rows.image | trim | indent(8) }} end as image,
+        case when kind = 'rows' then {{ rows.before | trim | indent(8) }} end as before
     from envelopes
-    lateral view outer explode(
-        case when kind = 'rows' then
-            {{ rows | trim | indent(12) }}
-        end
-    ) exploded as change
+    {%- if rows.get('each') %}
+    lateral view outer posexplode(case when kind = 'rows' then {{ rows.each }} end) exploded as position, element
+    {%- endif %}
     {%- if where %}
     where {{ where }}
     {%- endif %}
@@ -110,8 +120,12 @@ paired_changes as (
             when after_half is null then 'before'
             when before_half is null then 'after'
         end as half,
-        before_half.before as before,
-        after_half.after as after
+        after_half.image as image,
+        before_half.before as before
+        {%- if columns %},
+        after_half.image_texts as image_texts,
+        before_half.before_texts as before_texts
+        {%- endif %}
     from half_changes
 
 )

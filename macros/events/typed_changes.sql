@@ -5,45 +5,50 @@
     rewritten while it read the message (a bare 1.50 that came out as 1.5) is read once more from the message with its
     numbers quoted; `_needs_exact_numbers` finds such rows without a second pass over all others.
 -#}
-{%- macro _typed_changes(source, format, key, columns, time_zone) -%}
+{%- macro _typed_changes(source, format, dialect, key, columns, time_zone) -%}
     {%- set value = spark_cdc._format_macro(format, 'value') -%}
+    {%- set overlays = spark_cdc._format_macro(format, 'rows')(dialect).get('overlays') -%}
     {%- set names = columns | map(attribute='literal') | join(', ') -%}
-images as (
+{#- In a struct, because a column of the source may have any name, also one that is used here. #}
+decoded as (
 
     select
         *,
-        case when op = 'delete' then before else after end as image
+        named_struct(
+            {%- for column in columns %}
+            {{ column.literal }}, {{ value('image_texts.' ~ column.quoted, column, time_zone) | indent(12) }}{{ ',' if not loop.last }}
+            {%- endfor %}
+        ) as decoded_image
     from {{ source }}
 
 ),
 
-decoded as (
+{#- A value of the old row is mostly the new row's value, which is decoded already. #}
+decoded_pairs as (
 
     select
-        {%- for column in columns %}
-        {{ value('image[' ~ column.literal ~ ']', column, time_zone) | indent(8) }} as {{ column.quoted }},
-        {%- endfor %}
-        op as _cdc_op,
-        sequence as _cdc_sequence,
-        committed_at as _cdc_committed_at,
-        transaction_id as _cdc_transaction_id,
+        *,
         case when before is not null then named_struct(
             {%- for column in columns %}
-            {{ column.literal }}, {{ value('before[' ~ column.literal ~ ']', column, time_zone) | indent(12) }}{{ ',' if not loop.last }}
+            {%- set text = 'before_texts.' ~ column.quoted %}
+            {{ column.literal }}, case
+                {%- if overlays %}
+                when {{ text }} is null then case when not map_contains_key(before, {{ column.literal }}) then decoded_image.{{ column.quoted }} end
+                {%- else %}
+                when {{ text }} <=> {{ 'image_texts.' ~ column.quoted }} then decoded_image.{{ column.quoted }}
+                {%- endif %}
+                else {{ value(text, column, time_zone) | indent(16) }}
+            end{{ ',' if not loop.last }}
             {%- endfor %}
-        ) end as _cdc_before,
+        ) end as decoded_before,
         case
-            when op not in ('delete', 'truncate') then array_except(array({{ names }}), map_keys(image))
-        end as _cdc_absent,
-        topic as _cdc_topic,
-        partition as _cdc_partition,
-        offset as _cdc_offset,
-        offsets as _cdc_offsets,
-        error_code as _cdc_error_code,
-        half as _cdc_half,
-        before as _cdc_before_image,
-        image as _cdc_image
-    from images
+            when op in ('delete', 'truncate') then null
+            when {% for column in columns -%}
+                {{ 'or ' if not loop.first }}({{ 'image_texts.' ~ column.quoted }} is null and not map_contains_key(image, {{ column.literal }}))
+                {% endfor -%}
+                then array_except(array({{ names }}), map_keys(image))
+        end as absent
+    from decoded
 
 ),
 
@@ -51,86 +56,134 @@ typed_changes as (
 
     select
         {%- for column in columns %}
-        {{ column.quoted }},
+        decoded_image.{{ column.quoted }},
         {%- endfor %}
-        _cdc_op,
-        _cdc_sequence,
-        _cdc_committed_at,
-        _cdc_transaction_id,
-        _cdc_before,
-        case when size(_cdc_absent) > 0 then _cdc_absent end as _cdc_absent,
+        op as _cdc_op,
+        sequence as _cdc_sequence,
+        committed_at as _cdc_committed_at,
+        transaction_id as _cdc_transaction_id,
+        decoded_before as _cdc_before,
+        absent as _cdc_absent,
         case
-            when _cdc_error_code is not null then named_struct('code', _cdc_error_code, 'detail', cast(null as string))
-            when _cdc_op = 'truncate' then null
-            when _cdc_half is not null then named_struct('code', 'half_of_update', 'detail', _cdc_half)
-            when _cdc_op = 'update' and _cdc_image is null then named_struct('code', 'no_after_image', 'detail', cast(null as string))
-            when size(_cdc_image) <> size(array_distinct(map_keys(_cdc_image))) then {# -#}
-                named_struct('code', 'duplicate_key', 'detail', cast(null as string))
+            when error_code is not null then {{ spark_cdc._error('error_code') }}
+            when op = 'truncate' then null
+            when half is not null then {{ spark_cdc._error("'half_of_update'", 'half') }}
+            when op = 'update' and image is null then {{ spark_cdc._error("'no_after_image'") }}
+            when {{ spark_cdc._has_duplicate_column('image') }} then {{ spark_cdc._error("'duplicate_key'") }}
+            {%- if overlays %}
+            when {{ spark_cdc._has_duplicate_column('before') }} then {{ spark_cdc._error("'duplicate_key'") }}
+            {%- else %}
+            when not map_keys(before) <=> map_keys(image) and {{ spark_cdc._has_duplicate_column('before') }} then {# -#}
+                {{ spark_cdc._error("'duplicate_key'") }}
+            {%- endif %}
             {%- for column in columns if column.name in key %}
-            when _cdc_image[{{ column.literal }}] is null then {# -#}
-                named_struct('code', 'key_missing', 'detail', {{ column.literal }})
+            when {{ 'image_texts.' ~ column.quoted }} is null then {{ spark_cdc._error("'key_missing'", column.literal) }}
             {%- endfor %}
             {%- for column in columns %}
-            when {{ column.quoted }} is null and _cdc_image[{{ column.literal }}] is not null then {# -#}
-                named_struct('code', 'value_does_not_fit', 'detail', {{ spark_cdc._literal(column.name ~ ': ' ~ column.type ~ (' from ' ~ column.encoding if column.encoding else '')) }})
+            when decoded_image.{{ column.quoted }} is null and {{ 'image_texts.' ~ column.quoted }} is not null then {# -#}
+                {{ spark_cdc._error("'value_does_not_fit'", spark_cdc._literal(spark_cdc._declaration(column))) }}
             {%- endfor %}
             {%- for column in columns %}
-            when _cdc_before.{{ column.quoted }} is null and _cdc_before_image[{{ column.literal }}] is not null then {# -#}
-                named_struct('code', 'value_does_not_fit', 'detail', {{ spark_cdc._literal('before ' ~ column.name ~ ': ' ~ column.type ~ (' from ' ~ column.encoding if column.encoding else '')) }})
+            when decoded_before.{{ column.quoted }} is null and {{ 'before_texts.' ~ column.quoted }} is not null then {# -#}
+                {{ spark_cdc._error("'value_does_not_fit'", spark_cdc._literal('before ' ~ spark_cdc._declaration(column))) }}
             {%- endfor %}
         end as _cdc_error,
-        _cdc_topic,
-        _cdc_partition,
-        _cdc_offset,
-        _cdc_offsets
-    from decoded
+        topic as _cdc_topic,
+        partition as _cdc_partition,
+        offset as _cdc_offset,
+        offsets as _cdc_offsets
+    from decoded_pairs
 
 )
 {%- endmacro -%}
 
+{%- macro _declaration(column) -%}
+    {{- return(column.name ~ ': ' ~ column.type ~ (' from ' ~ column.encoding if column.encoding else '')) -}}
+{%- endmacro -%}
+
+{%- macro _error(code, detail='cast(null as string)') -%}
+    {{- return("named_struct('code', " ~ code ~ ", 'detail', " ~ detail ~ ')') -}}
+{%- endmacro -%}
+
+{%- macro _has_duplicate_column(image) -%}
+    {{- return('size(' ~ image ~ ') > 1 and size(' ~ image ~ ') <> size(array_distinct(map_keys(' ~ image ~ ')))') -}}
+{%- endmacro -%}
+
+{#- The texts of the declared columns stand in structs from here on: a look into a map costs more, and each is read often. -#}
 {%- macro _with_exact_numbers(source, format, dialect, columns) -%}
-    {%- set exact_columns = columns | selectattr('family', 'in', ['decimal', 'string', 'variant']) | list -%}
-    {%- if not exact_columns -%}
-        {{- return('select * from ' ~ source) -}}
-    {%- endif -%}
-    {%- set rows = spark_cdc._format_macro(format, 'rows')(dialect) -%}
-    {%- set read_again -%}
-        transform(
-            array({{ spark_cdc._parsed(format, dialect, true) | indent(12) }}.message),
-            message -> ({{ rows | trim | indent(12) }})[position]
-        )[0]
+    {%- set exact_columns = columns | selectattr('family', 'in', ['decimal', 'float', 'double', 'string', 'variant']) | list -%}
+    {%- set with_texts -%}
+        select
+            *,
+            {{ spark_cdc._texts('image', columns) }} as image_texts,
+            {{ spark_cdc._texts('before', columns) }} as before_texts
+        from {{ source }}
     {%- endset -%}
+    {%- if not exact_columns -%}
+        {{- return(with_texts) -}}
+    {%- endif -%}
+    {%- set header = spark_cdc._format_macro(format, 'header')(dialect) -%}
+    {%- set rows = spark_cdc._format_macro(format, 'rows')(dialect) -%}
+    {%- set images = "named_struct('image', " ~ rows.image ~ ", 'before', " ~ rows.before ~ ')' -%}
+    {%- if rows.get('each') -%}
+        {%- set images = spark_cdc._let('element', 'get(' ~ rows.each ~ ', position)', images) -%}
+    {%- endif -%}
+    {%- if header.get('event') -%}
+        {%- set images = spark_cdc._let('event', header.event, images) -%}
+    {%- endif -%}
+    {%- set message_again = 'get(' ~ spark_cdc._parsed(format, dialect, true, false) ~ '.message, 0)' -%}
+    {%- set texts_again = spark_cdc._let('image', spark_cdc._unquoted_image('exact.image'), spark_cdc._texts('image', columns)) -%}
+    {%- set before_again = spark_cdc._let('image', spark_cdc._unquoted_image('exact.before'), spark_cdc._texts('image', columns)) -%}
 select
-    * except (before, after, exact_change),
-    case when exact_change is null then before else {{ spark_cdc._unquoted_image('exact_change.before') }} end as before,
-    case when exact_change is null then after else {{ spark_cdc._unquoted_image('exact_change.after') }} end as after
+    * except (image_texts, before_texts, exact),
+    case when exact is null then image_texts else {{ texts_again | indent(4) }} end as image_texts,
+    case when exact is null then before_texts else {{ before_again | indent(4) }} end as before_texts
 from (
     select
         *,
         case
-            when {{ spark_cdc._needs_exact_numbers('before', exact_columns) | trim | indent(12) }}
-                or {{ spark_cdc._needs_exact_numbers('after', exact_columns) | trim | indent(12) }}
-                then {{ read_again | trim | indent(12) }}
-        end as exact_change
-    from {{ source }}
+            when {{ spark_cdc._needs_exact_numbers('image_texts', exact_columns) | trim | indent(12) }}
+                or {{ spark_cdc._needs_exact_numbers('before_texts', exact_columns) | trim | indent(12) }}
+                then {{ spark_cdc._let('message', message_again, images) | indent(12) }}
+        end as exact
+    from (
+        {{ with_texts | trim }}
+    )
 )
 {%- endmacro -%}
 
+{%- macro _texts(image, columns) -%}
+    {%- set fields = [] -%}
+    {%- for column in columns -%}
+        {%- do fields.append(column.literal ~ ', element_at(' ~ image ~ ', ' ~ column.literal ~ ')') -%}
+    {%- endfor -%}
+    {{- return('case when ' ~ image ~ ' is not null then named_struct(' ~ fields | join(', ') ~ ') end') -}}
+{%- endmacro -%}
+
 {#-
-    True where a text may have been a bare number or a nested value with numbers, which from_json rewrites: the text looks
-    like what Double.toString gives (or is an object, or a list), and the message does not hold it in quotes.
+    True where a text may be what from_json made of a bare number, or of a nested value with numbers, and the message does not
+    hold that very text in quotes. What it makes is the text of a double (1.50 comes out as 1.5, 1e400 as "Infinity" with the quotes), or 0 of -0.
 -#}
-{%- macro _needs_exact_numbers(image, columns) -%}
+{%- macro _needs_exact_numbers(texts, columns) -%}
     {%- for column in columns %}
-    {%- set text = image ~ '[' ~ column.literal ~ ']' -%}
+    {%- set text = texts ~ '.' ~ column.quoted -%}
     {%- set opening = spark_cdc._literal('"' ~ column.name ~ '":"') %}
-    {{ 'or ' if not loop.first }}(
-        {{ text }} between '-' and ':' and contains({{ text }}, '.')
+    {{ 'or ' if not loop.first }}
+    {%- if column.family in ['float', 'double'] -%}
+    {{ text }} in ('0.0', '-0.0') and not contains(value, concat({{ opening }}, {{ text }}, '"'))
+    {%- else -%}
+    (
+        {{ text }} between '-' and ':' and (
+            {{ text }} = '0'
+            -- a double's text has an exponent, or ends in no zero but that of .0
+            or contains({{ text }}, '.')
+            and (not endswith({{ text }}, '0') or endswith({{ text }}, '.0') or contains({{ text }}, 'E'))
+        )
         and not contains(value, concat({{ opening }}, {{ text }}, '"'))
-        and {{ text }} rlike r'^-?[0-9]++\.[0-9]++(?:E-?[0-9]++)?$'
-    ) or (
+    ) or {{ text }} in ('"Infinity"', '"-Infinity"') or (
         left({{ text }}, 1) in ('{', '[') and not contains(value, concat({{ opening }}, left({{ text }}, 1)))
         and {{ text }} rlike '[0-9]'
     )
+    {%- endif -%}
     {%- endfor %}
 {%- endmacro -%}

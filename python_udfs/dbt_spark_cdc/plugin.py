@@ -24,6 +24,7 @@ from dbt_spark_cdc.registry import register
 
 _CONNECTIONS = "dbt.adapters.spark.connections"
 _WRAPPED = "_spark_cdc_wrapped"
+_METHOD_LIMIT, _SPARKS_METHOD_LIMIT = "spark.sql.codegen.hugeMethodLimit", "65535"
 
 _lock = threading.Lock()
 
@@ -110,10 +111,21 @@ def _prepare_session(parameters: dict[str, str]) -> None:
             return
         _State.prepared_session = session
         try:
+            _keep_generated_code_compilable(session)
             names = register(session)
             _say(f"spark_cdc: {len(names)} functions registered in the Spark session")
         except Exception as error:
             _say_failure(error)
+
+
+def _keep_generated_code_compilable(session: Any) -> None:
+    """Let Spark split a method of more than 8,000 bytes, which HotSpot interprets and never compiles.
+
+    Spark's own limit is 65,535, and its documentation names 8,000 for HotSpot. A staging model of ten columns
+    is beyond it, and takes twice the time. A limit that the user set stays.
+    """
+    if session.conf.get(_METHOD_LIMIT, _SPARKS_METHOD_LIMIT) == _SPARKS_METHOD_LIMIT:
+        session.conf.set(_METHOD_LIMIT, "8000")
 
 
 def _session(parameters: dict[str, str]) -> Any:

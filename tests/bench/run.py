@@ -66,6 +66,7 @@ def session() -> SparkSession:
         "spark.sql.ansi.enabled": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "4",
+        "spark.sql.codegen.hugeMethodLimit": "8000",  # as the dbt plugin sets it, for both queries
     }
     builder = SparkSession.builder.master("local[2]")
     for name, value in settings.items():

@@ -7,52 +7,49 @@
     two rows that swap their keys in one statement both arrive.
 
     A deleted key keeps its key columns only, so that the result does not depend on how much of the row a delete carries.
+
+    An update that changes the key and does not carry every column takes values over from the row under the old key: it has
+    `_cdc_takes_over`, and the retraction says in `_cdc_taken_over_by` who goes on from the row that it ends.
 -#}
 {%- macro _effects(changes, key, columns) -%}
     {%- set others = columns | reject('in', key) | list -%}
     select
         {%- for name in key %}
-        {{ spark_cdc._quote(name) }},
+        case when _cdc_is_retraction then _cdc_before.{{ spark_cdc._quote(name) }} else {{ spark_cdc._quote(name) }} end
+            as {{ spark_cdc._quote(name) }},
         {%- endfor %}
         {%- for name in others %}
-        case when _cdc_op <> 'delete' then {{ spark_cdc._quote(name) }} end as {{ spark_cdc._quote(name) }},
+        case when not _cdc_is_retraction and _cdc_op <> 'delete' then {{ spark_cdc._quote(name) }} end
+            as {{ spark_cdc._quote(name) }},
         {%- endfor %}
-        _cdc_op,
-        _cdc_op = 'delete' as _cdc_is_deleted,
-        _cdc_sequence,
+        case when _cdc_is_retraction then 'delete' else _cdc_op end as _cdc_op,
+        _cdc_is_retraction or _cdc_op = 'delete' as _cdc_is_deleted,
+        case when _cdc_is_retraction then slice(_cdc_sequence, 1, size(_cdc_sequence) - 1) else _cdc_sequence end
+            as _cdc_sequence,
         _cdc_committed_at,
         _cdc_transaction_id,
-        case when _cdc_op <> 'delete' then _cdc_absent end as _cdc_absent,
-        case when _cdc_op = 'update' and _cdc_absent is not null and {{ spark_cdc._key_changes(key) }} then
-            named_struct({{ spark_cdc._key_fields(key, '_cdc_before.') }})
-        end as _cdc_old_key,
+        case when not _cdc_is_retraction and _cdc_op <> 'delete' then _cdc_absent end as _cdc_absent,
         _cdc_topic,
         _cdc_partition,
-        _cdc_offset
-    from {{ changes }}
-    where _cdc_error is null and _cdc_op <> 'truncate'
-
-    union all
-
-    select
-        {%- for name in key %}
-        _cdc_before.{{ spark_cdc._quote(name) }},
-        {%- endfor %}
-        {%- for name in others %}
-        null as {{ spark_cdc._quote(name) }},
-        {%- endfor %}
-        'delete' as _cdc_op,
-        true as _cdc_is_deleted,
-        slice(_cdc_sequence, 1, size(_cdc_sequence) - 1) as _cdc_sequence,
-        _cdc_committed_at,
-        _cdc_transaction_id,
-        null as _cdc_absent,
-        null as _cdc_old_key,
-        _cdc_topic,
-        _cdc_partition,
-        _cdc_offset
-    from {{ changes }}
-    where _cdc_error is null and _cdc_op = 'update' and {{ spark_cdc._key_changes(key) }}
+        _cdc_offset,
+        not _cdc_is_retraction and _cdc_takes_over as _cdc_takes_over,
+        case when _cdc_is_retraction and _cdc_takes_over then
+            named_struct('key', named_struct({{ spark_cdc._key_fields(key, '') }}), 'sequence', _cdc_sequence)
+        end as _cdc_taken_over_by,
+        cast(null as array<decimal(20,0)>) as _cdc_stored_last_sequence,
+        cast(null as timestamp) as _cdc_stored_valid_from
+    from (
+        select
+            *,
+            _cdc_op = 'update' and _cdc_absent is not null and coalesce({{ spark_cdc._key_changes(key) }}, false)
+                as _cdc_takes_over,
+            explode(
+                case when _cdc_op = 'update' and {{ spark_cdc._key_changes(key) }} then array(true, false)
+                    else array(false) end
+            ) as _cdc_is_retraction
+        from {{ changes }}
+        where _cdc_error is null and _cdc_op <> 'truncate'
+    )
 {%- endmacro -%}
 
 {%- macro _key_changes(key) -%}
@@ -96,93 +93,11 @@
     ]) -}}
 {%- endmacro -%}
 
-{#-
-    The CTEs `effects` (of the new changes, columns that a message did not carry filled from what came before them in the
-    batch) and `truncates` (of all changes, as one sorted list).
-    `stored` is the target, from which a row whose key changed takes what its message does not carry; none on a first build.
--#}
-{%- macro _effect_ctes(new_changes, all_changes, key, columns, stored) -%}
-    {%- set others = columns | reject('in', key) | list -%}
-effects_as_sent as (
-
-    {{ spark_cdc._effects(new_changes, key, columns) | trim }}
-
-),
-
-{#- What a row had under its old key, for an update that changes the key and does not carry every column (TOAST). #}
-old_rows as (
-
-    select {{ spark_cdc._quoted(key) }}, _cdc_sequence, _cdc_is_deleted, _cdc_absent
-        {%- if others %}, {{ spark_cdc._quoted(others) }}{% endif %}
-    from effects_as_sent
-    where not _cdc_is_deleted
-    {%- if stored %}
-
-    union all
-
-    select {{ spark_cdc._quoted(key) }}, _cdc_sequence, _cdc_is_deleted, _cdc_absent
-        {%- if others %}, {{ spark_cdc._quoted(others) }}{% endif %}
-    from {{ stored }}
-    where not _cdc_is_deleted
-    {%- endif %}
-
-),
-
-carried_over as (
-
-    select
-        moved._cdc_topic,
-        moved._cdc_partition,
-        moved._cdc_offset,
-        moved._cdc_sequence
-        {%- for name in others %},
-        max_by(named_struct('value', old_rows.{{ spark_cdc._quote(name) }}), old_rows._cdc_sequence)
-            filter (where not coalesce(array_contains(old_rows._cdc_absent, {{ spark_cdc._literal(name) }}), false))
-            as {{ spark_cdc._quote(name) }}
-        {%- endfor %}
-    from effects_as_sent as moved
-    inner join old_rows
-        on {% for name in key -%}
-            moved._cdc_old_key.{{ spark_cdc._quote(name) }} = old_rows.{{ spark_cdc._quote(name) }} and {% endfor -%}
-            old_rows._cdc_sequence < moved._cdc_sequence
-    where moved._cdc_old_key is not null
-    group by moved._cdc_topic, moved._cdc_partition, moved._cdc_offset, moved._cdc_sequence
-
-),
-
-effects as (
-
-    select
-        {{ spark_cdc._quoted(key, 'sent.') }}
-        {%- for name in others %},
-        case when array_contains(sent._cdc_absent, {{ spark_cdc._literal(name) }}) then carried.{{ spark_cdc._quote(name) }}.value
-            else sent.{{ spark_cdc._quote(name) }} end as {{ spark_cdc._quote(name) }}
-        {%- endfor %}
-        {%- for name in spark_cdc._effect_columns() if name != '_cdc_absent' %},
-        sent.{{ name }}
-        {%- endfor %},
-        case when carried._cdc_sequence is null then sent._cdc_absent
-            else {{ spark_cdc._still_absent('sent._cdc_absent', others, 'carried') }} end as _cdc_absent
-    from effects_as_sent as sent
-    left join carried_over as carried
-        on sent._cdc_old_key is not null
-        and sent._cdc_topic = carried._cdc_topic
-        and sent._cdc_partition = carried._cdc_partition
-        and sent._cdc_offset = carried._cdc_offset
-        and sent._cdc_sequence = carried._cdc_sequence
-
-),
-
-truncates as (
-
-    select array_sort(collect_list(named_struct(
-        '_cdc_sequence', _cdc_sequence, '_cdc_committed_at', _cdc_committed_at, '_cdc_transaction_id', _cdc_transaction_id,
-        '_cdc_topic', _cdc_topic, '_cdc_partition', _cdc_partition, '_cdc_offset', _cdc_offset
-    ))) as truncates
-    from {{ all_changes }}
-    where _cdc_op = 'truncate' and _cdc_error is null
-
-)
+{#- An effect as a query has it; what starts with `_cdc_stored` only a stored row has, in the place of an effect. -#}
+{%- macro _event_columns(columns) -%}
+    {{- return(columns + spark_cdc._effect_columns() + [
+        '_cdc_takes_over', '_cdc_taken_over_by', '_cdc_stored_last_sequence', '_cdc_stored_valid_from',
+    ]) -}}
 {%- endmacro -%}
 
 {#- A column's value in a struct, or null where the message does not carry it. Of a deleted row each value is null. -#}

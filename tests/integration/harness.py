@@ -225,7 +225,8 @@ def stop_jvm() -> None:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    session = SparkSession.getActiveSession()
+    # Not the active session: that is the one of a thread, and dbt has threads of its own.
+    session = SparkSession._instantiatedSession
     if session is None:
         return
     session.stop()

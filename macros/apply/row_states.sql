@@ -1,0 +1,216 @@
+{#-
+    Effects -> what each key's row is after each of them: the CTE `row_states`, on which both tables stand, and the CTEs
+    before it. A truncate is one more effect on each key that has a row at that point.
+
+    A column that a message does not carry has the value that the same row had before. A deleted row has none, so that
+    nothing is carried from before a delete to behind it.
+
+    effects       a relation with `_event_columns()`
+    changes       all changes; truncates are taken from it, because they act on whatever comes late
+    carries_over  whether a row may take values over from the key that it had before (`_cdc_takes_over`)
+-#}
+{%- macro _row_state_ctes(effects, changes, key, columns, carries_over) -%}
+    {%- set others = columns | reject('in', key) | list -%}
+    {%- set row_identity = '_cdc_first_key, _cdc_first_life' if carries_over else spark_cdc._quoted(key) -%}
+truncates as (
+
+    select array_sort(collect_list(named_struct(
+        '_cdc_sequence', _cdc_sequence, '_cdc_committed_at', _cdc_committed_at, '_cdc_transaction_id', _cdc_transaction_id,
+        '_cdc_topic', _cdc_topic, '_cdc_partition', _cdc_partition, '_cdc_offset', _cdc_offset
+    ))) as truncates
+    from {{ changes }}
+    where _cdc_op = 'truncate' and _cdc_error is null
+
+),
+
+effects_in_order as (
+
+    select
+        *,
+        lead(_cdc_sequence) over (
+            partition by {{ spark_cdc._quoted(key) }}
+            order by _cdc_sequence, _cdc_is_deleted desc, _cdc_topic, _cdc_partition
+        ) as _cdc_next_sequence
+    from {{ effects }}
+
+),
+
+{#- A message that is there twice has one sequence, and is one effect. A truncate does nothing to a key without a row. #}
+effects_and_truncates as (
+
+    select
+        effects_in_order.*,
+        explode(concat(array(null), slice(
+            filter(truncates, event ->
+                not _cdc_is_deleted
+                and event._cdc_sequence > coalesce(_cdc_stored_last_sequence, effects_in_order._cdc_sequence)
+                and (_cdc_next_sequence is null or event._cdc_sequence < _cdc_next_sequence)
+            ), 1, 1
+        ))) as _cdc_truncate
+    from effects_in_order
+    cross join truncates
+    where not _cdc_sequence <=> _cdc_next_sequence
+
+),
+
+events as (
+
+    select
+        {{ spark_cdc._quoted(key) }}
+        {%- for name in others %},
+        case when _cdc_truncate is null then {{ spark_cdc._quote(name) }} end as {{ spark_cdc._quote(name) }}
+        {%- endfor %},
+        case when _cdc_truncate is null then _cdc_op else 'truncate' end as _cdc_op,
+        _cdc_is_deleted or _cdc_truncate is not null as _cdc_is_deleted
+        {%- for name in [
+            '_cdc_sequence', '_cdc_committed_at', '_cdc_transaction_id', '_cdc_topic', '_cdc_partition', '_cdc_offset',
+        ] %},
+        case when _cdc_truncate is null then {{ name }} else _cdc_truncate.{{ name }} end as {{ name }}
+        {%- endfor %}
+        {%- for name in [
+            '_cdc_absent', '_cdc_takes_over', '_cdc_taken_over_by', '_cdc_stored_last_sequence', '_cdc_stored_valid_from',
+        ] %},
+        case when _cdc_truncate is null then {{ name }} end as {{ name }}
+        {%- endfor %}
+    from effects_and_truncates
+
+),
+{%- if carries_over %}
+
+{{ spark_cdc._first_life_ctes('events', key) }},
+{%- endif %}
+
+known_values as (
+
+    select
+        {{ spark_cdc._quoted(key) }}
+        {%- for name in others %},
+        last_value({{ spark_cdc._known(name) }}) ignore nulls over so_far as {{ spark_cdc._quote(name) }}
+        {%- endfor %}
+        {%- for name in spark_cdc._effect_columns() %},
+        {{ name }}
+        {%- endfor %},
+        _cdc_stored_last_sequence,
+        _cdc_stored_valid_from
+    from {{ 'events_of_first_lives' if carries_over else 'events' }}
+    window so_far as (
+        partition by {{ row_identity }} order by _cdc_sequence rows between unbounded preceding and current row
+    )
+
+),
+
+row_states as (
+
+    select
+        {{ spark_cdc._quoted(key) }}
+        {%- for name in others %},
+        {{ spark_cdc._quote(name) }}.value as {{ spark_cdc._quote(name) }}
+        {%- endfor %}
+        {%- for name in spark_cdc._effect_columns() if name != '_cdc_absent' %},
+        {{ name }}
+        {%- endfor %},
+        {{ spark_cdc._still_absent('_cdc_absent', others, 'known_values') }} as _cdc_absent,
+        _cdc_stored_last_sequence,
+        _cdc_stored_valid_from
+    from known_values
+
+)
+{%- endmacro -%}
+
+{#-
+    The CTE `events_of_first_lives`: events, each with the key and the life in which its row was born. A life of a key begins
+    with a delete, or with a row that takes values over; that row's life goes on from one under its old key, which may go on
+    from a third one, and so on: hence `with recursive`.
+-#}
+{%- macro _first_life_ctes(events, key) -%}
+lives as (
+
+    select
+        *,
+        named_struct({{ spark_cdc._key_fields(key, '') }}) as _cdc_key,
+        coalesce(
+            last_value(case when _cdc_is_deleted or _cdc_takes_over then _cdc_sequence end) ignore nulls over so_far,
+            cast(array() as array<decimal(20,0)>)
+        ) as _cdc_life,
+        last_value(case when _cdc_is_deleted or _cdc_takes_over then coalesce(_cdc_takes_over, false) end) ignore nulls
+            over so_far as _cdc_life_takes_over,
+        lag(_cdc_is_deleted) over in_order as _cdc_was_deleted
+    from {{ events }}
+    window
+        in_order as (partition by {{ spark_cdc._quoted(key) }} order by _cdc_sequence),
+        so_far as (
+            partition by {{ spark_cdc._quoted(key) }} order by _cdc_sequence
+            rows between unbounded preceding and current row
+        )
+
+),
+
+lives_before as (
+
+    select
+        *,
+        last_value(case when not _cdc_is_deleted then
+            named_struct('life', _cdc_life, 'takes_over', coalesce(_cdc_life_takes_over, false))
+        end) ignore nulls over so_far as _cdc_last_life,
+        last_value(case when _cdc_is_deleted and not coalesce(_cdc_was_deleted, false) then _cdc_sequence end) ignore nulls
+            over so_far as _cdc_last_life_ended_at
+    from lives
+    window so_far as (
+        partition by {{ spark_cdc._quoted(key) }} order by _cdc_sequence rows between unbounded preceding and current row
+    )
+
+),
+
+{#- Debezium deletes the old key in a message of its own, at the same place of the source's log: that row is not gone. #}
+moved_lives as (
+
+    select
+        _cdc_taken_over_by.key as _cdc_key,
+        _cdc_taken_over_by.sequence as _cdc_life,
+        _cdc_key as _cdc_key_before,
+        case
+            when _cdc_last_life_ended_at = _cdc_sequence
+                or (
+                    size(_cdc_sequence) > 1
+                    and slice(_cdc_last_life_ended_at, 1, size(_cdc_sequence) - 1)
+                        = slice(_cdc_sequence, 1, size(_cdc_sequence) - 1)
+                )
+                then _cdc_last_life
+        end as _cdc_life_before
+    from lives_before
+    where _cdc_taken_over_by is not null
+
+),
+
+first_lives max recursion level 1000000 as (
+
+    select
+        _cdc_key,
+        _cdc_life,
+        case when _cdc_life_before is null then _cdc_key else _cdc_key_before end as _cdc_first_key,
+        coalesce(_cdc_life_before.life, _cdc_life) as _cdc_first_life
+    from moved_lives
+    where _cdc_life_before is null or not _cdc_life_before.takes_over
+
+    union all
+
+    select moved._cdc_key, moved._cdc_life, first_lives._cdc_first_key, first_lives._cdc_first_life
+    from first_lives
+    inner join moved_lives as moved
+        on first_lives._cdc_key = moved._cdc_key_before
+        and first_lives._cdc_life = moved._cdc_life_before.life
+        and moved._cdc_life_before.takes_over
+
+),
+
+events_of_first_lives as (
+
+    select
+        lives.*,
+        coalesce(first_lives._cdc_first_key, lives._cdc_key) as _cdc_first_key,
+        coalesce(first_lives._cdc_first_life, lives._cdc_life) as _cdc_first_life
+    from lives
+    left join first_lives on lives._cdc_key = first_lives._cdc_key and lives._cdc_life = first_lives._cdc_life
+
+)
+{%- endmacro -%}

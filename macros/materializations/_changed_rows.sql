@@ -1,0 +1,97 @@
+{#-
+    The rows that a MERGE has to write, or none. A key goes on from its last row where its new effects all come behind that row
+    and none of them needs another key's values; any other key is built anew from all its changes.
+-#}
+{%- macro _changed_rows(table, new_changes, all_changes, target_relation, file_format, temporaries) -%}
+    {%- set effects = spark_cdc._cached_view(
+        temporaries, 'batch', spark_cdc._batch(table, new_changes, target_relation)
+    ) -%}
+    {%- set anew = spark_cdc._keys_built_anew(table, effects, all_changes) -%}
+    {%- if anew -%}
+        {%- set effects = spark_cdc._scratch_table(
+            temporaries, target_relation, 'effects', file_format,
+            spark_cdc._effects_anew(table, effects, all_changes, anew)
+        ) -%}
+    {%- endif -%}
+    {%- set carries_over = anew is not none and spark_cdc._has_rows(effects ~ ' where _cdc_takes_over') -%}
+    {%- set rows = spark_cdc._scratch_table(temporaries, target_relation, 'rows', file_format, spark_cdc._different_rows(
+        table,
+        table.rows_of(effects, all_changes, table.key, table.columns, carries_over, table.variants),
+        spark_cdc._stored_rows(table, effects, target_relation, anew)
+    )) -%}
+    {{- return(rows if spark_cdc._has_rows(rows) else none) -}}
+{%- endmacro -%}
+
+{#-
+    New effects and, in the form of an effect, the last stored row of each key that they or a new truncate touch: later steps
+    read these and not the table. `_cdc_is_late` says of a key that something has to be put before its stored row.
+-#}
+{%- macro _batch(table, new_changes, target_relation) -%}
+    {%- set event_columns = spark_cdc._quoted(spark_cdc._event_columns(table.columns)) -%}
+    {%- set last_sequence = 'stored.' ~ table.last_sequence -%}
+    select
+        *,
+        coalesce(
+            min(case when _cdc_stored_last_sequence is null then _cdc_sequence end) over of_key
+                <= max(_cdc_stored_last_sequence) over of_key,
+            false
+        ) or max(_cdc_gets_late_truncate) over of_key as _cdc_is_late
+    from (
+        select {{ event_columns }}, false as _cdc_gets_late_truncate
+        from ({{ spark_cdc._effects(new_changes, table.key, table.columns) }})
+
+        union all
+
+        select
+            {{ spark_cdc._quoted(table.columns + spark_cdc._effect_columns(), 'stored.') }},
+            false as _cdc_takes_over,
+            null as _cdc_taken_over_by,
+            {{ last_sequence }} as _cdc_stored_last_sequence,
+            {{ table.valid_from }} as _cdc_stored_valid_from,
+            coalesce(truncated._cdc_first_sequence < {{ last_sequence }}, false) as _cdc_gets_late_truncate
+        from {{ target_relation }} as stored
+        left join (
+            select {{ spark_cdc._quoted(table.key) }}, true as _cdc_is_touched
+            from ({{ spark_cdc._effects(new_changes, table.key, table.key) }})
+            group by {{ spark_cdc._quoted(table.key) }}
+        ) as touched
+            on {{ spark_cdc._same_key(table.key, 'stored', 'touched') }}
+        cross join (
+            select min(_cdc_sequence) as _cdc_first_sequence, max(_cdc_sequence) as _cdc_last_sequence
+            from {{ new_changes }}
+            where _cdc_op = 'truncate'
+        ) as truncated
+        where
+            {{ table.last_row }}
+            and (
+                touched._cdc_is_touched
+                or truncated._cdc_first_sequence < {{ last_sequence }}
+                or (not stored._cdc_is_deleted and truncated._cdc_last_sequence > {{ last_sequence }})
+            )
+    )
+    window of_key as (partition by {{ spark_cdc._quoted(table.key) }})
+{%- endmacro -%}
+
+{#- The stored rows beside which the rows that were made are held: the last ones, and of a key built anew all of them. -#}
+{%- macro _stored_rows(table, effects, target_relation, anew) -%}
+    {%- set columns = spark_cdc._quoted(table.columns_of(table.columns), 'stored.') -%}
+    select {{ columns }}
+    from (
+        select
+            *
+            {%- for name, value in table.stored_columns.items() %},
+            {{ value }} as {{ name }}
+            {%- endfor %}
+        from {{ effects }}
+        where _cdc_stored_last_sequence is not null
+    ) as stored
+    {%- if anew %}
+
+    union all
+
+    select {{ columns }}
+    from {{ target_relation }} as stored
+    left semi join {{ effects }} as effects
+        on effects._cdc_is_anew and {{ spark_cdc._same_key(table.key, 'stored', 'effects') }}
+    {%- endif %}
+{%- endmacro -%}

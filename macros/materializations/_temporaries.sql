@@ -1,0 +1,57 @@
+{#-
+    Temporary views are shared by all threads of a session: a name here has the model and the run in it, where dbt-spark's own
+    names collide between schemas. Each macro notes what it makes in `temporaries`, for `_drop_temporaries`.
+-#}
+{%- macro _temporary_view(temporaries, suffix, sql) -%}
+    {{- return(spark_cdc._make_view(temporaries, suffix, 'create or replace temporary view', sql)) -}}
+{%- endmacro -%}
+
+{#- Computed once and kept for this run: what a run reads more than once is small, and its plan is not. -#}
+{%- macro _cached_view(temporaries, suffix, sql) -%}
+    {{- return(spark_cdc._make_view(temporaries, suffix, 'cache table', sql)) -}}
+{%- endmacro -%}
+
+{%- macro _make_view(temporaries, suffix, statement_start, sql) -%}
+    {%- set name = '_cdc_' ~ suffix ~ '_' ~ local_md5(model.unique_id ~ invocation_id) -%}
+    {%- call statement('create_' ~ suffix) -%}
+        {{ statement_start }} {{ name }} as
+        {{ sql }}
+    {%- endcall -%}
+    {%- set view = api.Relation.create(identifier=name) -%}
+    {%- do temporaries.append(view) -%}
+    {{- return(view) -}}
+{%- endmacro -%}
+
+{#-
+    A table beside the target for the length of a run. Spark knows a kept view by its plan, which it walks and prints wherever
+    the view is read, and twice in each view that reads it: where a long chain of steps begins, a table costs less.
+-#}
+{%- macro _scratch_table(temporaries, target_relation, suffix, file_format, sql) -%}
+    {%- set scratch = target_relation.incorporate(path={'identifier': target_relation.identifier ~ '__cdc_' ~ suffix}) -%}
+    {%- do temporaries.append(scratch) -%}
+    {%- call statement('create_' ~ suffix) -%}
+        create or replace table {{ scratch }}
+        using {{ file_format }}
+        {{ tblproperties_clause() }}
+        as
+        {{ sql }}
+    {%- endcall -%}
+    {{- return(scratch) -}}
+{%- endmacro -%}
+
+{%- macro _has_rows(query) -%}
+    {{- return(run_query('select 1 from ' ~ query ~ ' limit 1').rows | length > 0) -}}
+{%- endmacro -%}
+
+{%- macro _drop_temporaries(temporaries) -%}
+    {#- the last first: they stand on each other -#}
+    {%- for temporary in temporaries | reverse -%}
+        {%- call statement('drop_' ~ loop.index) -%}
+            {%- if temporary.is_table -%}
+            drop table if exists {{ temporary }} purge
+            {%- else -%}
+            drop view if exists {{ temporary }}
+            {%- endif -%}
+        {%- endcall -%}
+    {%- endfor -%}
+{%- endmacro -%}

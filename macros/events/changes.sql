@@ -56,6 +56,7 @@
     relation, format, table, key, columns, database, schema, dialect, messages, raw_columns, time_zone
 ) -%}
     {%- set header = spark_cdc._format_macro(format, 'header')(dialect) -%}
+    {%- set reads_again = is_incremental() and header.get('splits_updates') -%}
     {%- set of_this_table = spark_cdc._name_condition(database, schema, table) -%}
     {%- set read_before -%}
         select _cdc_topic as topic, _cdc_partition as partition, max(_cdc_offset) as offset
@@ -65,7 +66,7 @@
 with {{ spark_cdc._envelope(
     relation or messages, format, dialect, {'headers': 'headers'} if messages else raw_columns,
     read_before=read_before if is_incremental() else none,
-    read_again=spark_cdc._unpaired_halves(this) if is_incremental() and header.get('splits_updates') else none,
+    read_again=spark_cdc._unpaired_halves(this) if reads_again else none,
     where="kind in ('rows', 'truncate') and " ~ of_this_table if messages else none,
     with_types=spark_cdc._reads_types(format, columns)
 ) }},
@@ -78,7 +79,16 @@ with {{ spark_cdc._envelope(
 
 {{ spark_cdc._typed_changes(spark_cdc._last_changes(format, dialect, columns), format, dialect, key, columns, time_zone) }}
 
-select * from typed_changes
+select typed_changes.*
+from typed_changes
+{%- if reads_again %}
+-- a half that still waits for its partner has its row already
+left anti join read_again
+    on typed_changes._cdc_error.code = 'half_of_update'
+    and typed_changes._cdc_topic = read_again.topic
+    and typed_changes._cdc_partition = read_again.partition
+    and typed_changes._cdc_offset = read_again.offset
+{%- endif %}
 {%- endmacro -%}
 
 {#- Whether a declared column's value depends on the type that the message names for it: else the types need not be parsed. -#}

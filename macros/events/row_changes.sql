@@ -78,6 +78,7 @@ half_changes as (
         database_name,
         schema_name,
         table_name,
+        array_sort(collect_set(offset)) as offsets,
         min_by(struct(*), offset) filter (where half = 'before') as before_half,
         min_by(struct(*), offset) filter (where half = 'after') as after_half
     from {{ 'exact_changes' if columns else 'row_changes' }}
@@ -97,7 +98,7 @@ paired_changes as (
         coalesce(after_half.topic, before_half.topic) as topic,
         coalesce(after_half.partition, before_half.partition) as partition,
         coalesce(after_half.offset, before_half.offset) as offset,
-        array_compact(array(before_half.offset, after_half.offset)) as offsets,
+        offsets,
         coalesce(after_half.timestamp, before_half.timestamp) as timestamp,
         coalesce(after_half.key, before_half.key) as key,
         coalesce(after_half.value, before_half.value) as value,

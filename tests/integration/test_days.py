@@ -41,8 +41,6 @@ TARGETS = {
 }
 DAYS = (1, 2, 3, 4)
 
-# A fault that is known; a strict xfail tells when it is gone.
-HALF_AGAIN = "half an update is appended again by each run until its other half comes"
 
 
 @dataclass
@@ -468,13 +466,7 @@ def test_run_without_news_writes_no_snapshot(story: Story, table: str) -> None:
     assert story.snapshots["nothing new", table] == story.snapshots["day 2", table]
 
 
-@pytest.mark.parametrize(
-    "table",
-    [
-        pytest.param(name, marks=[pytest.mark.xfail(reason=HALF_AGAIN)] if name == "payments" else [])
-        for name in TARGETS
-    ],
-)
+@pytest.mark.parametrize("table", TARGETS)
 def test_run_without_news_adds_no_changes(story: Story, table: str) -> None:
     """A message is read once: also one with an error, and half an update that waits for its other half."""
     changes = TARGETS[table].changes
@@ -502,7 +494,6 @@ def test_bad_messages_are_counted_with_a_reason(story: Story, lake: Lake) -> Non
     assert rows == BAD_ROW_CODES
 
 
-@pytest.mark.xfail(reason=HALF_AGAIN)
 def test_half_an_update_is_one_row_however_many_runs_it_waits(story: Story) -> None:
     """It waits in the changes model under its reason and is in no table."""
     waiting = [

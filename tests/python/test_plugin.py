@@ -175,6 +175,8 @@ class FakeSession:
 
     def __init__(self) -> None:
         self._sc = types.SimpleNamespace(_jsc=object())
+        self.settings: dict[str, str] = {}
+        self.conf = types.SimpleNamespace(get=self.settings.get, set=self.settings.__setitem__)
 
 
 @pytest.fixture
@@ -221,6 +223,19 @@ def test_the_functions_are_registered_before_the_first_statement_only(adapter: A
     assert adapter.registered == [adapter.session]
     assert adapter.statements == [("select 1", ()), ("select %s", (2,))]
     assert adapter.said == [REGISTERED]
+
+
+@pytest.mark.parametrize(("given", "kept"), [(None, "8000"), ("65535", "8000"), ("4000", "4000")])
+def test_generated_methods_stay_small_enough_to_be_compiled(
+    adapter: Any, given: str | None, kept: str
+) -> None:
+    """Unless the user chose a limit."""
+    if given:
+        adapter.session.settings["spark.sql.codegen.hugeMethodLimit"] = given
+    SparkCdcPlugin("project")
+    adapter.manager.open(FakeConnection("session"))
+    adapter.cursor().execute("select 1")
+    assert adapter.session.settings == {"spark.sql.codegen.hugeMethodLimit": kept}
 
 
 def test_initialising_twice_wraps_once(adapter: Any) -> None:

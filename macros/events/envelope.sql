@@ -86,17 +86,17 @@ documents as (
         parsed.document.not_as_declared as not_as_declared,
         size(parsed.document.message) as number_of_messages,
         get(parsed.document.message, 0) as message,
-        parsed.keys as keys
+        parsed.key_names as key_names
         {%- if header.get('nested') %},
-        parsed.nested_keys as nested_keys
+        parsed.nested_key_names as nested_key_names
         {%- endif %}
     from {{ 'new_messages' if read_before else 'raw_messages' }}
     -- explode, so that the parse is not repeated for each field that is read
     lateral view explode(array(named_struct(
         'document', {{ spark_cdc._parsed(format, dialect, exact_numbers, with_types) | trim | indent(8) }},
-        'keys', json_object_keys(value)
+        'key_names', json_object_keys(value)
         {%- if header.get('nested') %},
-        'nested_keys', {{ header.nested }}
+        'nested_key_names', {{ header.nested }}
         {%- endif %}
     ))) exploded as parsed
 
@@ -121,9 +121,9 @@ checked as (
             when value is null then null
             when numbers_quoted is null or number_of_messages <> 1 then {{ spark_cdc._unreadable_reason('value') | trim | indent(12) }}
             when message is null then 'not_an_object'
-            when size(keys) <> size(array_distinct(keys)) then 'duplicate_key'
+            when size(key_names) <> size(array_distinct(key_names)) then 'duplicate_key'
             {%- if header.get('nested') %}
-            when size(nested_keys) <> size(array_distinct(nested_keys)) then 'duplicate_key'
+            when size(nested_key_names) <> size(array_distinct(nested_key_names)) then 'duplicate_key'
             {%- endif %}
             when {{ header.get('error_condition') or 'false' }} then {{ header.get('error') or "'other_format'" }}
             when not_as_declared is not null then 'other_structure'

@@ -77,5 +77,5 @@ end
 
 {#- The keys of one object below the message, each as often as it stands there: from_json keeps the last of two without a word. -#}
 {%- macro _keys_of(name) -%}
-    {{- return('map_keys(from_json(value, ' ~ spark_cdc._literal(spark_cdc._quote(name) ~ ' map<string,string>') ~ ').' ~ spark_cdc._quote(name) ~ ')') -}}
+    {{- return("map_keys(from_json(value, '" ~ name ~ " map<string,string>')." ~ name ~ ')') -}}
 {%- endmacro -%}

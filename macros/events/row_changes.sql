@@ -74,59 +74,44 @@ exact_changes as (
 half_changes as (
 
     select
+        array_sort(collect_set(offset)) as offsets,
+        min_by(struct(*), offset) filter (where half = 'before') as before_half,
+        min_by(struct(*), offset) filter (where not half <=> 'before') as after_half
+    from {{ 'exact_changes' if columns else 'row_changes' }}
+    -- a change that is whole is a group of its own: to take such rows out first would parse all messages twice
+    group by
+        topic,
         vendor_sequence,
         database_name,
         schema_name,
         table_name,
-        array_sort(collect_set(offset)) as offsets,
-        min_by(struct(*), offset) filter (where half = 'before') as before_half,
-        min_by(struct(*), offset) filter (where half = 'after') as after_half
-    from {{ 'exact_changes' if columns else 'row_changes' }}
-    where half is not null
-    group by topic, vendor_sequence, database_name, schema_name, table_name
+        case when half is null then struct(partition, offset, position) end
 
 ),
 
 {#- A pair is one update under the order of its second half; a half without its partner keeps its mark. #}
 paired_changes as (
 
-    select * from {{ 'exact_changes' if columns else 'row_changes' }} where half is null
-
-    union all
-
     select
-        coalesce(after_half.topic, before_half.topic) as topic,
-        coalesce(after_half.partition, before_half.partition) as partition,
-        coalesce(after_half.offset, before_half.offset) as offset,
+        {%- for name in [
+            'topic', 'partition', 'offset', 'timestamp', 'key', 'value', 'headers', 'kind', 'error_code', 'database_name',
+            'schema_name', 'table_name', 'vendor_sequence', 'sequence', 'committed_at', 'transaction_id', 'key_columns',
+            'column_types', 'ddl', 'position', 'op',
+        ] %}
+        coalesce(after_half.{{ name }}, before_half.{{ name }}) as {{ name }},
+        {%- endfor %}
         offsets,
-        coalesce(after_half.timestamp, before_half.timestamp) as timestamp,
-        coalesce(after_half.key, before_half.key) as key,
-        coalesce(after_half.value, before_half.value) as value,
-        coalesce(after_half.headers, before_half.headers) as headers,
-        'rows' as kind,
-        cast(null as string) as error_code,
-        database_name,
-        schema_name,
-        table_name,
-        vendor_sequence,
-        coalesce(after_half.sequence, before_half.sequence) as sequence,
-        coalesce(after_half.committed_at, before_half.committed_at) as committed_at,
-        coalesce(after_half.transaction_id, before_half.transaction_id) as transaction_id,
-        coalesce(after_half.key_columns, before_half.key_columns) as key_columns,
-        coalesce(after_half.column_types, before_half.column_types) as column_types,
-        cast(null as string) as ddl,
-        coalesce(after_half.position, before_half.position) as position,
-        'update' as op,
         case
             when after_half is null then 'before'
-            when before_half is null then 'after'
+            when before_half is null then after_half.half
         end as half,
-        after_half.image as image,
-        before_half.before as before
-        {%- if columns %},
+        {%- for name in ['before', 'before_texts'] if name == 'before' or columns %}
+        coalesce(before_half.{{ name }}, after_half.{{ name }}) as {{ name }},
+        {%- endfor %}
+        {%- if columns %}
         after_half.image_texts as image_texts,
-        before_half.before_texts as before_texts
         {%- endif %}
+        after_half.image as image
     from half_changes
 
 )

@@ -1,12 +1,12 @@
-{#- Stands in for the table that a Kafka sink fills: one of the sample files, one message a line. Only lines not landed. -#}
-{%- macro sample_messages(name) -%}
+{#- Stands in for a Kafka sink: lands the lines of a file of sample messages that have not landed. -#}
+{%- macro sample_messages(file) -%}
 with lines as (
 
     select from_json(
         value,
         'topic string, partition int, offset bigint, timestamp bigint, key string, value string, headers array<array<string>>'
     ) as line
-    from text.`seeds/sample_messages/{{ name }}.jsonl`
+    from {{ file }}
 
 )
 

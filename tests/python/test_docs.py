@@ -34,9 +34,19 @@ OPTIONS = (
 )
 PATIENCE = 60.0
 WAYS = {
-    "canal": ("stg_canal__messages", "stg_canal__t_pk_changes", "canal__t_pk"),
-    "debezium": ("stg_debezium__messages", "stg_debezium__t_pk_full_changes", "debezium__t_pk_full"),
-    "dataworks": ("stg_dataworks__messages", "stg_dataworks__orders_changes", "dataworks__orders"),
+    "canal": ("canal_mysql", "stg_canal__messages", "stg_canal__t_pk_changes", "canal__t_pk"),
+    "debezium": (
+        "debezium_postgresql",
+        "stg_debezium__messages",
+        "stg_debezium__t_pk_full_changes",
+        "debezium__t_pk_full",
+    ),
+    "dataworks": (
+        "dataworks_shop",
+        "stg_dataworks__messages",
+        "stg_dataworks__orders_changes",
+        "dataworks__orders",
+    ),
 }
 # The page draws its graph on a canvas; the library that draws keeps what it has drawn at the canvas' element.
 SHOWN_GRAPH = """
@@ -146,8 +156,9 @@ def test_the_page_shows_the_way_of_the_messages_to_current_and_history(page: Pat
     (tmp_path / "lineage.png").write_bytes(picture)
 
     edges = {tuple(edge) for edge in shown["edges"]}
-    for format_name, (messages, changes, current) in WAYS.items():
+    for format_name, (topic, messages, changes, current) in WAYS.items():
         way = {
+            (f"kafka.{topic}", f"raw_messages__{format_name}"),
             (f"raw_messages__{format_name}", messages),
             (messages, changes),
             (changes, current),

@@ -1,2 +1,2 @@
 {{ config(materialized='incremental', incremental_strategy='append') }}
-{{ sample_messages('canal') }}
+{{ sample_messages(source('kafka', 'canal_mysql')) }}

@@ -1,2 +1,2 @@
 {{ config(materialized='incremental', incremental_strategy='append') }}
-{{ sample_messages('dataworks') }}
+{{ sample_messages(source('kafka', 'dataworks_shop')) }}

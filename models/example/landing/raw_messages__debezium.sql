@@ -1,2 +1,2 @@
 {{ config(materialized='incremental', incremental_strategy='append') }}
-{{ sample_messages('debezium') }}
+{{ sample_messages(source('kafka', 'debezium_postgresql')) }}

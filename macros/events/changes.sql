@@ -63,11 +63,17 @@
         from {{ this }}
         group by _cdc_topic, _cdc_partition
     {%- endset -%}
+    {%- set of_messages = {'headers': 'headers'} if messages else raw_columns -%}
+    {%- set where = "kind in ('rows', 'truncate') and " ~ of_this_table if messages else none -%}
+    {%- set names = columns | map(attribute='name') | list -%}
+    {%- if is_incremental() and not spark_cdc._has_new_messages(relation or messages, of_messages, read_before, names, where) -%}
+        {{- return('select * from ' ~ this ~ ' where false') -}}
+    {%- endif -%}
 with {{ spark_cdc._envelope(
-    relation or messages, format, dialect, {'headers': 'headers'} if messages else raw_columns,
+    relation or messages, format, dialect, of_messages,
     read_before=read_before if is_incremental() else none,
     read_again=spark_cdc._unpaired_halves(this) if reads_again else none,
-    where="kind in ('rows', 'truncate') and " ~ of_this_table if messages else none,
+    where=where,
     with_types=spark_cdc._reads_types(format, columns)
 ) }},
 

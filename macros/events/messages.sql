@@ -26,6 +26,9 @@
     {%- set read_before -%}
         select topic, partition, max(offset) as offset from {{ this }} group by topic, partition
     {%- endset -%}
+    {%- if is_incremental() and not spark_cdc._has_new_messages(relation, raw_columns, read_before, []) -%}
+        {{- return('select * from ' ~ this ~ ' where false') -}}
+    {%- endif -%}
 with {{ spark_cdc._envelope(
     relation, format, dialect, raw_columns, read_before=read_before if is_incremental() else none
 ) }}

@@ -100,7 +100,8 @@ paired_changes as (
         ] %}
         coalesce(after_half.{{ name }}, before_half.{{ name }}) as {{ name }},
         {%- endfor %}
-        offsets,
+        -- a half that was sent again stands behind the two
+        array_distinct(concat(array_compact(array(before_half.offset, after_half.offset)), offsets)) as offsets,
         case
             when after_half is null then 'before'
             when before_half is null then after_half.half

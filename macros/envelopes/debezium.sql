@@ -83,7 +83,8 @@
     {%- endset -%}
     {{- return({
         'event': 'coalesce(message.payload, named_struct(' ~ event_fields | join(', ') ~ '))',
-        'nested': "case when contains(value, '\"payload\"') then " ~ spark_cdc._keys_of('payload') ~ ' end',
+        'nested': "case when contains(value, '\"payload\"') or contains(value, '\\\\u') then "
+            ~ spark_cdc._keys_of('payload') ~ ' end',
         'kind': kind,
         'database_name': 'coalesce(event.source.db, event.databaseName)',
         'schema_name': 'coalesce(event.source.schema, event.schemaName)',

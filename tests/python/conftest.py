@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from dbt_spark_cdc.macros import MacroLibrary
     from pyspark.sql import SparkSession
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -54,3 +55,21 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     register(session)
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def library() -> MacroLibrary:
+    """The macros, rendered without dbt."""
+    from dbt_spark_cdc.macros import MacroLibrary
+
+    return MacroLibrary(REPOSITORY)
+
+
+@pytest.fixture(scope="session")
+def session(spark: SparkSession) -> SparkSession:
+    """A session whose time zone is far from UTC: no result may depend on it."""
+    session = spark.newSession()
+    session.conf.set("spark.sql.ansi.enabled", "false")
+    session.conf.set("spark.sql.shuffle.partitions", "1")
+    session.conf.set("spark.sql.session.timeZone", "America/St_Johns")
+    return session

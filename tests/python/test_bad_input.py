@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 from dbt_spark_cdc.inputs import Message
 from dbt_spark_cdc.macros import MacroLibrary
-from test_golden import REPOSITORY, read
+from test_golden import read
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -230,6 +230,8 @@ def of_debezium() -> Iterator[Bad]:
     yield Bad(
         "op twice in payload", utf8(wrapped.replace('"before"', '"op":"d","before"')), error("duplicate_key")
     )
+    escaped = wrapped.replace('"payload"', r'"\u0070ayload"').replace('"before"', '"op":"d","before"')
+    yield Bad("op twice in a payload whose name is escaped", utf8(escaped), error("duplicate_key"))
     yield Bad("after is null", b'{"after":null,"source":{},"op":"c"}', error("no_after_image"))
     yield Bad("no after", b'{"before":{"id":1},"source":{},"op":"u"}', error("no_after_image"))
     yield Bad("after is a text", b'{"after":"x","source":{},"op":"c"}', error("no_after_image"))
@@ -285,19 +287,6 @@ def of_dataworks() -> Iterator[Bad]:
 
 OF_ONE_FORMAT = {"canal": of_canal, "debezium": of_debezium, "dataworks": of_dataworks}
 CASES = {name: [*of_any_format(name), *OF_ONE_FORMAT[name]()] for name in FORMATS}
-
-
-@pytest.fixture(scope="module")
-def library() -> MacroLibrary:
-    return MacroLibrary(REPOSITORY)
-
-
-@pytest.fixture(scope="module")
-def session(spark: SparkSession) -> SparkSession:
-    session = spark.newSession()
-    session.conf.set("spark.sql.ansi.enabled", "false")
-    session.conf.set("spark.sql.shuffle.partitions", "1")
-    return session
 
 
 def message(offset: int, value: bytes | None) -> Message:

@@ -88,21 +88,6 @@ def _case(folder: Path) -> Case:
 CASES = [_case(file.parent) for file in sorted(GOLDEN.glob("*/*/case.yml"))]
 
 
-@pytest.fixture(scope="module")
-def library() -> MacroLibrary:
-    return MacroLibrary(REPOSITORY)
-
-
-@pytest.fixture(scope="module")
-def session(spark: SparkSession) -> SparkSession:
-    """A session whose time zone is far from UTC: no result may depend on it."""
-    session = spark.newSession()
-    session.conf.set("spark.sql.ansi.enabled", "false")
-    session.conf.set("spark.sql.shuffle.partitions", "1")
-    session.conf.set("spark.sql.session.timeZone", "America/St_Johns")
-    return session
-
-
 Row = dict[str, Any]
 
 

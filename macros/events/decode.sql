@@ -34,8 +34,7 @@ select
     key_columns,
     case
         when error_code is not null then error_code
-        when size(before) <> size(array_distinct(map_keys(before)))
-            or size(image) <> size(array_distinct(map_keys(image))) then 'duplicate_key'
+        when {{ spark_cdc._has_duplicate_column('before') }} or {{ spark_cdc._has_duplicate_column('image') }} then 'duplicate_key'
     end as error_code
 from {{ spark_cdc._last_changes(format, dialect) }}
 {%- endmacro -%}

@@ -35,7 +35,7 @@ decoded_pairs as (
                 {%- if overlays %}
                 when {{ text }} is null then case when not map_contains_key(before, {{ column.literal }}) then decoded_image.{{ column.quoted }} end
                 {%- else %}
-                when {{ text }} <=> {{ 'image_texts.' ~ column.quoted }} then decoded_image.{{ column.quoted }}
+                when {{ text }} <=> image_texts.{{ column.quoted }} then decoded_image.{{ column.quoted }}
                 {%- endif %}
                 else {{ value(text, column, time_zone) | indent(16) }}
             end{{ ',' if not loop.last }}
@@ -44,7 +44,7 @@ decoded_pairs as (
         case
             when op in ('delete', 'truncate') then null
             when {% for column in columns -%}
-                {{ 'or ' if not loop.first }}({{ 'image_texts.' ~ column.quoted }} is null and not map_contains_key(image, {{ column.literal }}))
+                {{ 'or ' if not loop.first }}(image_texts.{{ column.quoted }} is null and not map_contains_key(image, {{ column.literal }}))
                 {% endfor -%}
                 then array_except(array({{ names }}), map_keys(image))
         end as absent
@@ -77,14 +77,14 @@ typed_changes as (
                 {{ spark_cdc._error("'duplicate_key'") }}
             {%- endif %}
             {%- for column in columns if column.name in key %}
-            when {{ 'image_texts.' ~ column.quoted }} is null then {{ spark_cdc._error("'key_missing'", column.literal) }}
+            when image_texts.{{ column.quoted }} is null then {{ spark_cdc._error("'key_missing'", column.literal) }}
             {%- endfor %}
             {%- for column in columns %}
-            when decoded_image.{{ column.quoted }} is null and {{ 'image_texts.' ~ column.quoted }} is not null then {# -#}
+            when decoded_image.{{ column.quoted }} is null and image_texts.{{ column.quoted }} is not null then {# -#}
                 {{ spark_cdc._error("'value_does_not_fit'", spark_cdc._literal(spark_cdc._declaration(column))) }}
             {%- endfor %}
             {%- for column in columns %}
-            when decoded_before.{{ column.quoted }} is null and {{ 'before_texts.' ~ column.quoted }} is not null then {# -#}
+            when decoded_before.{{ column.quoted }} is null and before_texts.{{ column.quoted }} is not null then {# -#}
                 {{ spark_cdc._error("'value_does_not_fit'", spark_cdc._literal('before ' ~ spark_cdc._declaration(column))) }}
             {%- endfor %}
         end as _cdc_error,

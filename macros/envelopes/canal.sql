@@ -79,7 +79,7 @@ struct<
 {%- endmacro -%}
 
 {#- Binaries are Latin-1 characters; ENUM and SET are numbers, whose labels stand in mysqlType. -#}
-{%- macro default__canal_value(text, column, time_zone) -%}
+{%- macro default__canal_value(text, column, time_zone, dialect) -%}
     {%- if column.encoding in ['enum', 'set'] -%}
         {{- return(spark_cdc._mysql_label(text, 'column_types[' ~ column.literal ~ ']', column.encoding)) -}}
     {%- endif -%}

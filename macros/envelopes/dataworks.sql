@@ -106,7 +106,7 @@
 {%- endmacro -%}
 
 {#- BYTES are base64, DATE is milliseconds since 1970; a value in quotes (DOUBLE) or an own text is read as text. -#}
-{%- macro default__dataworks_value(text, column, time_zone) -%}
+{%- macro default__dataworks_value(text, column, time_zone, dialect) -%}
     {%- if column.encoding is none and column.family in ['date', 'timestamp', 'timestamp_ntz'] -%}
         {{- return(
             'case when ' ~ text ~ " rlike r'^-?[0-9]++\\z' then "

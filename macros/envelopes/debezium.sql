@@ -296,7 +296,7 @@
     With the converter's schema each value's semantic type is known. Without it milliseconds and microseconds look alike, and
     a decimal is base64 or text: a value that can be read in two ways does not fit, until the column says `from ...`.
 -#}
-{%- macro default__debezium_value(text, column, time_zone) -%}
+{%- macro default__debezium_value(text, column, time_zone, dialect) -%}
     {%- set type = 'column_types[' ~ column.literal ~ ']' -%}
     {%- set read_as = [] -%}
     {%- if column.encoding is none and column.family in ['date', 'timestamp', 'timestamp_ntz'] -%}

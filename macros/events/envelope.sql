@@ -13,7 +13,9 @@
                                  read by that name, `nested`, the text of an object below the message whose keys may not
                                  stand twice, and `splits_updates`, true where an update may be two messages
     `<format>_rows(dialect)`     a mapping of SQL expressions over `message`: see `_row_changes`
-    `<format>_value(...)`        how the format writes a value of a declared type
+    `<format>_value(text, column, time_zone, dialect)`
+                                 SQL of a value as the format writes one of the declared type: mostly `value` with an
+                                 encoding of the format's own
 
     Why maps of texts: they keep absent and null apart, show a key that stands twice, and need no declared columns.
 -#}

@@ -16,7 +16,7 @@ decoded as (
         *,
         named_struct(
             {%- for column in columns %}
-            {{ column.literal }}, {{ value('image_texts.' ~ column.quoted, column, time_zone) | indent(12) }}{{ ',' if not loop.last }}
+            {{ column.literal }}, {{ value('image_texts.' ~ column.quoted, column, time_zone, dialect) | indent(12) }}{{ ',' if not loop.last }}
             {%- endfor %}
         ) as decoded_image
     from {{ source }}
@@ -37,7 +37,7 @@ decoded_pairs as (
                 {%- else %}
                 when {{ text }} <=> image_texts.{{ column.quoted }} then decoded_image.{{ column.quoted }}
                 {%- endif %}
-                else {{ value(text, column, time_zone) | indent(16) }}
+                else {{ value(text, column, time_zone, dialect) | indent(16) }}
             end{{ ',' if not loop.last }}
             {%- endfor %}
         ) end as decoded_before,

@@ -1,8 +1,8 @@
 """One log of changes at a source, which each encoder writes in the way of its format.
 
-A log says what happened, in plain Python values; an encoder is written from the vendor's page, never from our
-macros, so that both readings of the page must agree. `test_one_truth.py` writes a log with every encoder and
-asks of each format the same changes.
+A log says what happened, in plain Python values; an encoder is written from the vendor's page, never from
+our macros, so that both readings of the page must agree. `test_one_truth.py` writes a log with every encoder
+and asks of each format the same changes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ KINDS = {
     "date": "datetime.date",
     "datetime": "datetime without a zone, to the microsecond: a wall clock",
     "instant": "datetime in UTC, to the microsecond",
-    "time": "text as databases print a time: [-]HH:MM:SS[.ffffff], hours beyond 24 included, no zeros at the end",
+    "time": "text as databases print a time: [-]HH:MM:SS[.ffffff], also beyond 24 hours, no zeros at the end",
     "json": "text of a JSON object",
 }
 
@@ -39,9 +39,9 @@ Row = dict[str, Any]
 class Change:
     """What happened at the source.
 
-    `kind` is insert, update, delete, snapshot, truncate, ddl, heartbeat, begin or commit. `sequence` is the place in
-    the source's order, from 1 upwards. A row holds every column of the table; `before` of an update or a delete
-    is the whole old row.
+    `kind` is insert, update, delete, snapshot, truncate, ddl, heartbeat, begin or commit. `sequence` is the
+    place in the source's order, from 1 upwards. A row holds every column of the table; `before` of an update
+    or a delete is the whole old row.
     """
 
     kind: str
@@ -75,13 +75,13 @@ class Message:
 class Encoder:
     """How one format writes a log.
 
-    columns  the kinds that the format carries, each with the declaration that a model gives such a column. A kind
-             is left out where the vendor's page has no way to write it exactly
-    encode   the messages of a log, in the order of the log; it may leave out kinds of change that the format has not
-    fits     a value as far as the format can hold it (milliseconds only, say), by kind: applied before encoding
+    columns  the kinds that the format carries, each with the declaration that a model gives such a column. A
+             kind is left out where the vendor's page has no way to write it exactly
+    encode   the messages of a log, in the order of the log; it may leave out what the format cannot tell
+    fits     a value as far as the format can hold it (milliseconds only, say), by kind: used before encoding
     before   of an update's old row, what can be told: `full`, `key` or `none`
     deletes  of a deleted row, what is told: `full` or `key`
-    ops      ops that come out under another name: {'snapshot': 'insert'} where a format cannot tell them apart
+    ops      ops that come out under another name: {'snapshot': 'insert'} where they cannot be told apart
     """
 
     format: str

@@ -42,7 +42,6 @@ TARGETS = {
 DAYS = (1, 2, 3, 4)
 
 
-
 @dataclass
 class Day:
     """What lands on one day: raw table -> messages, and source table -> logical changes."""

@@ -10,7 +10,9 @@
     {{- return({
         'canal': ['canal'],
         'debezium': ['envelope', 'flat'],
-        'dataworks': ['dataworks'],
+        'dataworks': ['dataworks', 'oms'],
+        'oms': ['default', 'extended'],
+        'shareplex': ['oms', 'shareplex', 'flink'],
     }) -}}
 {%- endmacro -%}
 

@@ -86,7 +86,7 @@
             ~ spark_cdc._instant('message.payload.`timestamp`.eventTime', 'milliseconds') ~ ' end',
         'transaction_id': none,
         'key_columns': 'message.`schema`.primaryKey',
-        'column_types': 'case when size(' ~ columns ~ ') = size(array_distinct(' ~ columns ~ '.name)) then map_from_arrays('
+        'column_types': 'case when size(' ~ columns ~ ') = size(array_distinct(array_compact(' ~ columns ~ '.name))) then map_from_arrays('
             ~ columns ~ '.name, ' ~ columns ~ '.type) end',
         'ddl': "coalesce(get_json_object(" ~ ddl_text ~ ", '$.text'), " ~ ddl_text ~ ")",
         'error': error,

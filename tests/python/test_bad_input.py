@@ -215,6 +215,7 @@ def of_canal() -> Iterator[Bad]:
     yield Bad("a row is a list", utf8(data["list"]), error("no_rows"))
     yield Bad("old is longer", utf8(update % '{"id":"2"},{"id":"3"}'), error("array_lengths_differ"))
     yield Bad("old is a text", utf8(update.replace("[%s]", '"x"')), error("other_structure"))
+    yield Bad("an old column twice", utf8(update % '{"a":"2","a":"3"}'), error("duplicate_key"))
     yield Bad("the time is a text", utf8(good.replace('"es":1', '"es":"x"')), error("other_structure"))
     yield Bad("the table is an object", utf8(good.replace('"orders"', '{"a":1}')), row(**GOOD["after"]))
     yield Bad("Maxwell", utf8(MAXWELL), error("unknown_op"))

@@ -153,7 +153,8 @@
     {%- if dialect == 'oms' -%}
         {{- return({
             'op': 'lower(message.payload.op)',
-            'image': "case when message.payload.op = 'DELETE' then message.payload.before.data else message.payload.after.data end",
+            'image': "case when message.payload.op = 'DELETE' then message.payload.before.data "
+                ~ 'else message.payload.after.data end',
             'before': "case when message.payload.op <> 'INSERT' then message.payload.before.data end",
         }) -}}
     {%- endif -%}
@@ -189,7 +190,8 @@
         {#- OMS's page shows times as texts, and once as 13 digits, which no number of seconds has. -#}
         {%- if column.encoding is none and column.family in ['timestamp', 'timestamp_ntz'] -%}
             {%- set milliseconds = spark_cdc.value(text, dict(column, encoding='milliseconds'), time_zone) -%}
-            {%- set of_oms = 'case when ' ~ text ~ " rlike r'^[0-9]{13}\\z' then " ~ milliseconds ~ ' else ' ~ of_oms ~ ' end' -%}
+            {%- set of_oms = 'case when ' ~ text ~ " rlike r'^[0-9]{13}\\z' then " ~ milliseconds
+                ~ ' else ' ~ of_oms ~ ' end' -%}
         {%- endif -%}
         {{- return(of_oms) -}}
     {%- endif -%}

@@ -8,9 +8,11 @@
 
 {%- macro default__formats() -%}
     {{- return({
-        'canal': ['canal'],
-        'debezium': ['envelope', 'flat'],
+        'canal': ['canal', 'ticdc', 'tencent', 'dts', 'flink', 'cloudcanal', 'dataarts'],
+        'debezium': ['envelope', 'flat', 'cloudcanal'],
         'dataworks': ['dataworks'],
+        'cloudcanal': ['cloudcanal'],
+        'maxwell': ['maxwell'],
     }) -}}
 {%- endmacro -%}
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-VENDORS = ["canal", "dataworks", "debezium"]
+VENDORS = ["canal", "cloudcanal", "dataworks", "debezium", "maxwell"]
 COLUMNS = ["vendor", "code", "name", "spark_type", "unit", "note"]
 
 # java.sql.Types numbers and column types seen in real messages of Canal 1.1.7 from MySQL and MariaDB.
@@ -30,6 +30,12 @@ io.debezium.time.MicroDuration io.debezium.time.MicroTime io.debezium.time.Micro
 io.debezium.time.Time io.debezium.time.Timestamp io.debezium.time.Year
 io.debezium.time.ZonedTime io.debezium.time.ZonedTimestamp
 """
+# The vendor's appendix of JDBC types, in its order.
+CLOUDCANAL_TABLE = """
+10000 2003 -5 -2 -7 2004 16 1 2005 70 91 3 2001 8 6 4 2000 -4 -1 0 2 1111 7 2006 5 2002 92 93 -6 -3 12
+"""
+# Types in `def` of real DDL messages of Maxwell 1.22.6 and of its page.
+MAXWELL_SEEN = "bigint decimal double int timestamp varchar"
 
 
 def rows(repository: Path, vendor: str) -> list[dict[str, str]]:
@@ -72,6 +78,8 @@ def test_no_cell_can_break_or_bend_a_seed(repository: Path, vendor: str) -> None
         ("canal", [code for line in CANAL_SEEN.strip().split("\n")[1:] for code in line.split("|")]),
         ("canal", CANAL_SEEN.strip().split("\n")[0].split()),
         ("debezium", DEBEZIUM_SEEN.split()),
+        ("cloudcanal", CLOUDCANAL_TABLE.split()),
+        ("maxwell", MAXWELL_SEEN.split()),
         ("dataworks", ["BOOLEAN", "DOUBLE", "DATE", "BYTES", "LONG", "STRING"]),
     ],
 )

@@ -18,7 +18,7 @@ from dbt_spark_cdc.decode import Decoder, Options, Source
 from dbt_spark_cdc.local_spark import local_spark
 from dbt_spark_cdc.macros import MacroLibrary
 
-FORMATS = ("canal", "debezium", "dataworks")
+FORMATS = ("canal", "debezium", "dataworks", "cloudcanal", "maxwell")
 SHARED = Path(os.environ.get("SPARK_CDC_SHARED") or Path(__file__).resolve().parents[3] / "shared")
 CASES = [
     f"{name}/{case.name}" for name in FORMATS for case in sorted((SHARED / "peer_cases" / name).glob("*"))

@@ -31,7 +31,8 @@ struct<
 {%- macro default__canal_header(dialect) -%}
     {%- set rows = ['INSERT', 'UPDATE', 'DELETE', 'INIT', 'ROW'] -%}
     {%- set ddl = ['CREATE', 'ALTER', 'ERASE', 'RENAME', 'CINDEX', 'DINDEX', 'QUERY'] -%}
-    {%- set control = ['GTID', 'XACOMMIT', 'XAROLLBACK', 'MHEARTBEAT', 'TIDB_WATERMARK'] -%}
+    {%- set heartbeats = ['MHEARTBEAT', 'TIDB_WATERMARK'] + (['HEARTBEAT'] if dialect == 'oms' else []) -%}
+    {%- set control = ['GTID', 'XACOMMIT', 'XAROLLBACK'] + heartbeats -%}
     {%- set commit_ts = "case when message._tidb['commitTs'] rlike r'^[0-9]++\\z' then "
         ~ "try_cast(message._tidb['commitTs'] as decimal(20,0)) end" -%}
     {#- A message above the broker's limit names the key alone, or the place where the row was put. -#}
@@ -47,7 +48,7 @@ struct<
             when message.type = 'TRUNCATE' then 'truncate'
             when message.type in ({{ spark_cdc._literals(rows) }}) then 'rows'
             when message.type in ({{ spark_cdc._literals(ddl) }}) then 'ddl'
-            when message.type in ('MHEARTBEAT', 'TIDB_WATERMARK') then 'heartbeat'
+            when message.type in ({{ spark_cdc._literals(heartbeats) }}) then 'heartbeat'
             else 'other'
         end
     {%- endset -%}

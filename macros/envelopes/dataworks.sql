@@ -5,8 +5,20 @@
 
     Order: sequenceId as a number; the two messages of an update share it, and the before image comes first. A row of the
     full load has the sequenceId -1 and so comes before every change.
+
+    The dialect `oms` is OceanBase OMS's serialisation DataWorks 2.0: other names for the same fields, an update is one
+    message, and the order is `scn`, a growing number of OMS's own, or the text "null", which counts as 0.
 -#}
 {%- macro default__dataworks_schema(dialect, with_types) -%}
+    {%- if dialect == 'oms' -%}
+        {%- set image = 'struct<data: map<string,string>>' -%}
+        {{- return(
+            'struct<`schema`: struct<' ~ ('column: array<struct<name: string, type: string>>, ' if with_types else '')
+            ~ 'pk: array<string>, source: struct<dbName: string, `schema`: string, `table`: string>>, '
+            ~ 'payload: struct<before: ' ~ image ~ ', after: ' ~ image ~ ', scn: string, op: string, '
+            ~ '`timestamp`: struct<eventTime: bigint>, ddl: string>>'
+        ) -}}
+    {%- endif -%}
     {%- set image = 'struct<dataColumn: map<string,string>>' -%}
     {{- return(
         'struct<`schema`: struct<' ~ ('dataColumn: array<struct<name: string, type: string>>, ' if with_types else '')
@@ -18,6 +30,9 @@
 {%- endmacro -%}
 
 {%- macro default__dataworks_header(dialect) -%}
+    {%- if dialect == 'oms' -%}
+        {{- return(spark_cdc._dataworks_oms_header()) -}}
+    {%- endif -%}
     {%- set rows = ['INSERT', 'UPDATE_BEFOR', 'UPDATE_BEFORE', 'UPDATE_AFTER', 'DELETE'] -%}
     {%- set ddl = ['CREATE', 'ALTER', 'ERASE', 'QUERY', 'RENAME', 'CINDEX', 'DINDEX'] -%}
     {%- set control = ['TRANSACTION_BEGIN', 'TRANSACTION_END', 'GTID', 'XACOMMIT', 'XAROLLBACK', 'MHEARTBEAT', 'TRUNCATE'] -%}
@@ -79,7 +94,69 @@
     }) -}}
 {%- endmacro -%}
 
+{%- macro _dataworks_oms_header() -%}
+    {%- set rows = ['INSERT', 'UPDATE', 'DELETE'] -%}
+    {%- set ddl = ['CREATE', 'ALTER', 'ERASE', 'QUERY', 'RENAME', 'CINDEX', 'DINDEX'] -%}
+    {%- set control = ['HEARTBEAT', 'TRANSACTION_BEGIN', 'TRANSACTION_END', 'GTID', 'XACOMMIT', 'XAROLLBACK', 'TRUNCATE'] -%}
+    {%- set op = 'message.payload.op' -%}
+    {%- set sequence = spark_cdc._oms_sequence('message.payload.scn') -%}
+    {%- set kind -%}
+        case
+            when {{ op }} in ({{ spark_cdc._literals(rows) }}) then 'rows'
+            when {{ op }} in ({{ spark_cdc._literals(ddl) }}) then 'ddl'
+            when {{ op }} = 'TRUNCATE' then 'truncate'
+            when {{ op }} = 'TRANSACTION_BEGIN' then 'begin'
+            when {{ op }} = 'TRANSACTION_END' then 'commit'
+            when {{ op }} = 'HEARTBEAT' then 'heartbeat'
+            else 'other'
+        end
+    {%- endset -%}
+    {%- set no_image -%}
+        ({{ op }} in ('INSERT', 'UPDATE') and message.payload.after.data is null)
+        or ({{ op }} = 'DELETE' and message.payload.before.data is null)
+    {%- endset -%}
+    {%- set error_condition -%}
+        {{ op }} is null
+        or {{ op }} not in ({{ spark_cdc._literals(rows + ddl + control) }})
+        or {{ no_image }}
+        or {{ sequence }} is null
+    {%- endset -%}
+    {%- set error -%}
+        case
+            when {{ op }} is null then 'other_format'
+            when {{ op }} not in ({{ spark_cdc._literals(rows + ddl + control) }}) then 'unknown_op'
+            when {{ no_image }} then 'no_image'
+            else 'no_sequence'
+        end
+    {%- endset -%}
+    {%- set columns = 'message.`schema`.column' -%}
+    {{- return({
+        'nested': spark_cdc._keys_of('payload'),
+        'kind': kind,
+        'database_name': 'message.`schema`.source.dbName',
+        'schema_name': 'message.`schema`.source.`schema`',
+        'table_name': 'message.`schema`.source.`table`',
+        'op': op,
+        'sequence': 'array(' ~ sequence ~ ')',
+        'committed_at': spark_cdc._instant('message.payload.`timestamp`.eventTime', 'milliseconds'),
+        'transaction_id': none,
+        'key_columns': 'message.`schema`.pk',
+        'column_types': 'case when size(' ~ columns ~ ') = size(array_distinct(array_compact(' ~ columns ~ '.name))) then map_from_arrays('
+            ~ columns ~ '.name, ' ~ columns ~ '.type) end',
+        'ddl': "coalesce(get_json_object(message.payload.ddl, '$.text'), message.payload.ddl)",
+        'error': error,
+        'error_condition': error_condition,
+    }) -}}
+{%- endmacro -%}
+
 {%- macro default__dataworks_rows(dialect) -%}
+    {%- if dialect == 'oms' -%}
+        {{- return({
+            'op': 'lower(message.payload.op)',
+            'image': "case when message.payload.op = 'DELETE' then message.payload.before.data else message.payload.after.data end",
+            'before': "case when message.payload.op <> 'INSERT' then message.payload.before.data end",
+        }) -}}
+    {%- endif -%}
     {%- set op = 'message.payload.op' -%}
     {%- set before = 'message.payload.before.dataColumn' -%}
     {%- set after = 'message.payload.after.dataColumn' -%}
@@ -107,6 +184,15 @@
 
 {#- BYTES are base64, DATE is milliseconds since 1970; a value in quotes (DOUBLE) or an own text is read as text. -#}
 {%- macro default__dataworks_value(text, column, time_zone, dialect) -%}
+    {%- if dialect == 'oms' -%}
+        {%- set of_oms = spark_cdc._format_macro('oms', 'value')(text, column, time_zone, 'default') -%}
+        {#- OMS's page shows times as texts, and once as 13 digits, which no number of seconds has. -#}
+        {%- if column.encoding is none and column.family in ['timestamp', 'timestamp_ntz'] -%}
+            {%- set milliseconds = spark_cdc.value(text, dict(column, encoding='milliseconds'), time_zone) -%}
+            {%- set of_oms = 'case when ' ~ text ~ " rlike r'^[0-9]{13}\\z' then " ~ milliseconds ~ ' else ' ~ of_oms ~ ' end' -%}
+        {%- endif -%}
+        {{- return(of_oms) -}}
+    {%- endif -%}
     {%- if column.encoding is none and column.family in ['date', 'timestamp', 'timestamp_ntz'] -%}
         {{- return(
             'case when ' ~ text ~ " rlike r'^-?[0-9]++\\z' then "

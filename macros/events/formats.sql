@@ -8,9 +8,11 @@
 
 {%- macro default__formats() -%}
     {{- return({
-        'canal': ['canal', 'ticdc', 'tencent', 'dts', 'flink', 'cloudcanal', 'dataarts'],
+        'canal': ['canal', 'ticdc', 'tencent', 'dts', 'flink', 'oms', 'cloudcanal', 'dataarts'],
         'debezium': ['envelope', 'flat', 'cloudcanal'],
-        'dataworks': ['dataworks'],
+        'dataworks': ['dataworks', 'oms'],
+        'oms': ['default', 'extended'],
+        'shareplex': ['oms', 'shareplex', 'flink'],
         'cloudcanal': ['cloudcanal'],
         'maxwell': ['maxwell'],
     }) -}}

@@ -72,8 +72,8 @@
     {%- set encodings = {
         'string': ['text', 'enum', 'set', 'time_milliseconds', 'time_microseconds', 'time_nanoseconds'],
         'binary': ['base64', 'base64_url', 'hex', 'latin1', 'java_bytes'],
-        'bigint': ['text', 'bits'],
-        'decimal': ['text', 'base64', 'bits'],
+        'bigint': ['text', 'bits', 'big_endian_bits'],
+        'decimal': ['text', 'base64', 'bits', 'big_endian_bits'],
         'date': ['text', 'days'] + epochs,
         'timestamp': ['text'] + epochs,
         'timestamp_ntz': ['text'] + epochs,

@@ -67,10 +67,13 @@
     )) -}}
 {%- endmacro -%}
 
-{#- base64 of up to 8 little-endian bytes -> text of the unsigned integer (Debezium's io.debezium.data.Bits). -#}
-{%- macro _little_endian_integer(text) -%}
-    {%- set integer = "case when length(digits) between 2 and 16 then "
-        ~ "conv(regexp_replace(reverse(digits), '(.)(.)', '$2$1'), 16, 10) when digits = '' then '0' end" -%}
+{#-
+    base64 of up to 8 bytes -> text of the unsigned integer, with or without zeros in front: `bits` is little-endian
+    (Debezium's io.debezium.data.Bits), `big_endian_bits` as OceanBase OMS writes BIT.
+-#}
+{%- macro _unsigned_integer(text, encoding) -%}
+    {%- set digits = "regexp_replace(reverse(digits), '(.)(.)', '$2$1')" if encoding == 'bits' else 'digits' -%}
+    {%- set integer = "case when length(digits) between 2 and 16 then conv(" ~ digits ~ ", 16, 10) when digits = '' then '0' end" -%}
     {{- return(spark_cdc._let('digits', "hex(" ~ spark_cdc.decode_binary(text, 'base64') ~ ")", integer)) -}}
 {%- endmacro -%}
 

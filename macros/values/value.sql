@@ -24,8 +24,8 @@
         {{- return(spark_cdc.decode_binary(text, encoding)) -}}
     {%- elif family == 'variant' -%}
         {{- return('try_parse_json(' ~ text ~ ')') -}}
-    {%- elif encoding == 'bits' -%}
-        {{- return('try_cast(' ~ spark_cdc._little_endian_integer(text) ~ ' as ' ~ column.type ~ ')') -}}
+    {%- elif encoding in ['bits', 'big_endian_bits'] -%}
+        {{- return('try_cast(' ~ spark_cdc._unsigned_integer(text, encoding) ~ ' as ' ~ column.type ~ ')') -}}
     {%- elif family == 'decimal' -%}
         {{- return(spark_cdc._decimal_value(text, column, encoding)) -}}
     {%- elif family in ['float', 'double'] -%}
@@ -122,18 +122,56 @@
     {{- return(utc if time_zone == 'UTC' else "convert_timezone('UTC', " ~ zone ~ ", " ~ utc ~ ")") -}}
 {%- endmacro -%}
 
+{#-
+    `yyyy-MM-dd HH:mm:ss[.ffffff] zone`, the zone an offset, UTC, GMT or the name of a region. NULL where a region's clock
+    was put back and showed the time twice, or was put forward and never showed it. Names without a slash are not taken:
+    CST is one zone in China and another in America.
+-#}
+{%- macro _zoned_time(text, column, time_zone) -%}
+    {%- set local_text = "^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\\.[0-9]{1,6}+0*+)?" -%}
+    {%- set offset_text = local_text ~ " (?:Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2})\\z" -%}
+    {%- set region_text = local_text ~ " [A-Za-z_]++(?:/[A-Za-z0-9_+-]++)++\\z" -%}
+    {%- set utc = "timestampadd(MICROSECOND, unix_micros(try_cast(" ~ text
+        ~ " as timestamp)), timestamp_ntz'1970-01-01 00:00:00')" -%}
+    {%- set fields = "named_struct('zone', regexp_extract(" ~ text ~ ", r' ([^ ]++)\\z', 1), 'local', try_cast(regexp_extract("
+        ~ text ~ ", r'^(.*) [^ ]++\\z', 1) as timestamp_ntz), 'utc', " ~ utc ~ ")" -%}
+    {#- Of two instants that a clock shows alike Spark takes the first; the second is as much later as the clock was put back. -#}
+    {%- set again = "timestampadd(MICROSECOND, timestampdiff(MICROSECOND, convert_timezone('UTC', clock.zone, "
+        ~ "timestampadd(DAY, 1, clock.utc)), timestampadd(DAY, 1, clock.local)), clock.utc)" -%}
+    {%- set is_one_instant = "convert_timezone('UTC', clock.zone, clock.utc) = clock.local and ("
+        ~ again ~ " = clock.utc or convert_timezone('UTC', clock.zone, " ~ again ~ ") <> clock.local)" -%}
+    {%- set of_region = spark_cdc._let('clock', fields, "case when clock.utc is not null then case when " ~ is_one_instant
+        ~ " then clock.utc end end") -%}
+    {%- set instant = "case when " ~ text ~ " rlike r'" ~ offset_text ~ "' then " ~ utc ~ " when " ~ text ~ " rlike r'"
+        ~ region_text ~ "' then " ~ of_region ~ " end" -%}
+    {%- if column.family == 'timestamp' -%}
+        {{- return("timestamp_micros(timestampdiff(MICROSECOND, timestamp_ntz'1970-01-01 00:00:00', " ~ instant ~ "))") -}}
+    {%- endif -%}
+    {{- return("convert_timezone('UTC', " ~ spark_cdc._literal(time_zone) ~ ", " ~ instant ~ ")") -}}
+{%- endmacro -%}
+
 {#- A number of units since 1970 -> timestamp; out of range it is NULL, because timestamp_millis would stop the batch. -#}
 {%- macro _instant(number, unit) -%}
     {{- return('timestamp_micros(' ~ spark_cdc._epoch_microseconds(number, unit) ~ ')') -}}
 {%- endmacro -%}
 
-{#- Microseconds since 1970-01-01 00:00:00, from 0001-01-01 to 9999-12-31; a finer digit that is not 0 does not fit. -#}
+{#-
+    Microseconds since 1970-01-01 00:00:00, from 0001-01-01 to 9999-12-31. Seconds may have a fraction; a digit finer than a
+    microsecond that is not 0 does not fit.
+-#}
 {%- macro _epoch_microseconds(text, encoding) -%}
+    {%- if encoding == 'seconds' -%}
+        {%- set seconds = 'try_cast(' ~ text ~ ' as decimal(18,6))' -%}
+        {{- return(
+            "case when " ~ text ~ " rlike r'^-?[0-9]{1,12}(?:\\.[0-9]{1,6}+0*+)?\\z' and " ~ seconds
+            ~ " between -62135596800 and 253402300799.999999 then cast(" ~ seconds ~ " * 1000000 as bigint) end"
+        ) -}}
+    {%- endif -%}
     {%- set number = 'try_cast(' ~ text ~ ' as bigint)' -%}
     {%- if encoding == 'nanoseconds' -%}
         {%- set number = 'case when ' ~ number ~ ' % 1000 = 0 then ' ~ number ~ ' div 1000 end' -%}
     {%- endif -%}
-    {%- set factor = {'seconds': 1000000, 'milliseconds': 1000}.get(encoding, 1) -%}
+    {%- set factor = 1000 if encoding == 'milliseconds' else 1 -%}
     {%- set lowest, highest = -62135596800000000 // factor, 253402300799999999 // factor -%}
     {{- return(
         'case when ' ~ number ~ ' between ' ~ lowest ~ ' and ' ~ highest ~ ' then ' ~ number ~ ' * ' ~ factor ~ ' end'

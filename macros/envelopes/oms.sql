@@ -1,0 +1,138 @@
+{#-
+    OceanBase OMS, serialisations Default and DefaultExtendColumnType (dialect `extended`): one row a message, both images
+    whole; `extended` adds the columns' types as one more entry of each image.
+    Facts: the vendor's page on data formats; docs/formats/oms.md.
+
+    Order: storeDataSequence, made by OMS for this very purpose: it grows within a task. A row of the full load has none; it
+    counts as 0 and so comes before every change. Where the task was told not to write it, offsets order the changes.
+-#}
+{%- macro default__oms_schema(dialect, with_types) -%}
+struct<
+    prevStruct: map<string,string>,
+    postStruct: map<string,string>,
+    allMetaData: struct<
+        record_primary_key: string,
+        dbType: string,
+        storeDataSequence: string,
+        table_name: string,
+        db: string,
+        `timestamp`: string,
+        uniqueId: string,
+        transId: string
+    >,
+    recordType: string
+>
+{%- endmacro -%}
+
+{%- macro default__oms_header(dialect) -%}
+    {%- set rows = ['INSERT', 'UPDATE', 'DELETE', 'ROW'] -%}
+    {%- set op = 'message.recordType' -%}
+    {%- set meta = 'message.allMetaData' -%}
+    {%- set ddl = "element_at(message.postStruct, 'ddl')" -%}
+    {%- set sequence = spark_cdc._oms_sequence(meta ~ '.storeDataSequence') -%}
+    {#- OMS has no record type for it. Comments may stand before the statement. -#}
+    {%- set is_truncate = op ~ " = 'DDL' and " ~ meta ~ ".table_name is not null and " ~ ddl
+        ~ " rlike r'(?is)^\\s*+(?:/\\*.*?\\*/\\s*+)*+truncate\\s'" -%}
+    {%- set kind -%}
+        case
+            when {{ op }} in ({{ spark_cdc._literals(rows) }}) then 'rows'
+            when {{ is_truncate }} then 'truncate'
+            when {{ op }} = 'DDL' then 'ddl'
+            when {{ op }} = 'HEARTBEAT' then 'heartbeat'
+            else 'other'
+        end
+    {%- endset -%}
+    {%- set no_image -%}
+        ({{ op }} in ('INSERT', 'UPDATE', 'ROW') and message.postStruct is null)
+        or ({{ op }} = 'DELETE' and message.prevStruct is null)
+    {%- endset -%}
+    {%- set error_condition -%}
+        {{ op }} is null
+        or {{ op }} not in ({{ spark_cdc._literals(rows + ['DDL', 'HEARTBEAT']) }})
+        or {{ no_image }}
+        or {{ sequence }} is null
+    {%- endset -%}
+    {%- set error -%}
+        case
+            when {{ op }} is null then 'other_format'
+            when {{ op }} not in ({{ spark_cdc._literals(rows + ['DDL', 'HEARTBEAT']) }}) then 'unknown_op'
+            when {{ no_image }} then 'no_image'
+            else 'no_sequence'
+        end
+    {%- endset -%}
+    {#- tenant.database where the source is OceanBase; a task that names no tenant writes the database alone. -#}
+    {%- set database -%}
+        case
+            when {{ meta }}.dbType in ('MYSQL', 'ORACLE', 'DB2', 'DB2_LUW') then {{ meta }}.db
+            else substr({{ meta }}.db, instr({{ meta }}.db, '.') + 1)
+        end
+    {%- endset -%}
+    {#- A delete has its types in prevStruct. -#}
+    {%- set types = "coalesce(element_at(message.postStruct, '__light_type'), element_at(message.prevStruct, '__light_type'))" -%}
+    {{- return({
+        'nested': spark_cdc._keys_of('allMetaData'),
+        'kind': kind,
+        'database_name': database,
+        'schema_name': none,
+        'table_name': meta ~ '.table_name',
+        'op': op,
+        'sequence': 'array(' ~ sequence ~ ')',
+        'committed_at': spark_cdc._instant(meta ~ '.`timestamp`', 'seconds'),
+        'transaction_id': 'coalesce(nullif(' ~ meta ~ ".transId, ''), nullif(" ~ meta ~ ".uniqueId, ''))",
+        'key_columns': 'split(nullif(' ~ meta ~ ".record_primary_key, ''), r'\\x01')",
+        'column_types': 'transform_values(from_json(' ~ types ~ ", 'map<string,struct<schemaType:string>>'), "
+            ~ '(name, type) -> type.schemaType)' if dialect == 'extended' else none,
+        'ddl': "case when " ~ op ~ " = 'DDL' then " ~ ddl ~ ' end',
+        'error': error,
+        'error_condition': error_condition,
+    }) -}}
+{%- endmacro -%}
+
+{#- A number that orders, 0 where there is none ("null" in one serialisation), NULL where the text is no number. -#}
+{%- macro _oms_sequence(text) -%}
+    {{- return(
+        "case when " ~ text ~ " is null or " ~ text ~ " in ('', 'null') then 0BD when " ~ text
+        ~ " rlike r'^[0-9]{1,20}\\z' then cast(" ~ text ~ ' as decimal(20,0)) end'
+    ) -}}
+{%- endmacro -%}
+
+{%- macro default__oms_rows(dialect) -%}
+    {%- set op = 'message.recordType' -%}
+    {%- set before, after = 'message.prevStruct', 'message.postStruct' -%}
+    {%- if dialect == 'extended' -%}
+        {%- set columns_only = ", (name, text) -> name <> '__light_type')" -%}
+        {%- set before, after = 'map_filter(' ~ before ~ columns_only, 'map_filter(' ~ after ~ columns_only -%}
+    {%- endif -%}
+    {{- return({
+        'op': 'case ' ~ op ~ " when 'ROW' then 'snapshot' else lower(" ~ op ~ ') end',
+        'image': 'case when ' ~ op ~ " = 'DELETE' then " ~ before ~ ' else ' ~ after ~ ' end',
+        'before': 'case when ' ~ op ~ " in ('UPDATE', 'DELETE') then " ~ before ~ ' end',
+    }) -}}
+{%- endmacro -%}
+
+{#-
+    The texts that all OMS serialisations share: TIMESTAMP is seconds since 1970, what else is a time is a text, maybe with a
+    zone behind a blank; BIT is the base64 of its bytes with or without the zeros in front.
+-#}
+{%- macro default__oms_value(text, column, time_zone, dialect) -%}
+    {%- if column.encoding == 'bits' -%}
+        {{- return(spark_cdc.value(text, dict(column, encoding='big_endian_bits'), time_zone)) -}}
+    {%- endif -%}
+    {%- if column.family in ['float', 'double'] -%}
+        {%- set named = "try_cast(case " ~ text ~ " when 'Nan' then 'NaN' when 'Inf' then 'Infinity' else '-Infinity' end as "
+            ~ column.family ~ ')' -%}
+        {{- return(
+            'case when ' ~ text ~ " in ('Nan', 'Inf', '-Inf') then " ~ named ~ ' else '
+            ~ spark_cdc.value(text, column, time_zone) ~ ' end'
+        ) -}}
+    {%- endif -%}
+    {%- if column.family in ['timestamp', 'timestamp_ntz'] and column.encoding in [none, 'text'] -%}
+        {{- return(
+            "case when not contains(" ~ text ~ ", ':') then "
+            ~ spark_cdc.value(text, dict(column, encoding='seconds'), time_zone)
+            ~ " when " ~ text ~ " rlike r' [+A-Za-z-]' then " ~ spark_cdc._zoned_time(text, column, time_zone)
+            ~ ' else ' ~ spark_cdc.value(text, column, time_zone) ~ ' end'
+        ) -}}
+    {%- endif -%}
+    {{- return(spark_cdc.value(text, column, time_zone)) -}}
+{%- endmacro -%}

@@ -1,0 +1,104 @@
+{#-
+    SharePlex JSON: one row a message, `data` and, of an update, `key`. What an update's two images hold depends on the writer:
+
+    oms        OceanBase OMS, serialisation SharePlex: `key` is the whole row before, `data` what changed
+    shareplex  SharePlex itself and Alibaba DTS: `key` is the key before or the whole row before, `data` what changed
+    flink      the writer that Flink's reader of this format was made for: `data` is the whole new row, `key` the old values
+               of what changed
+
+    Facts: the vendors' pages; docs/formats/shareplex.md.
+
+    Order: `scn`; with the dialects of SharePlex also `seq`, the number of the operation in its transaction, which shares one
+    scn. OMS makes its own scn, in which `seq` has no part. A message without scn (full load, or a task that does not write
+    it) counts as 0.
+-#}
+{%- macro default__shareplex_schema(dialect, with_types) -%}
+struct<
+    data: map<string,string>,
+    meta: struct<op: string, `table`: string, scn: string, seq: string, trans: string, `time`: string>,
+    key: map<string,string>
+>
+{%- endmacro -%}
+
+{%- macro default__shareplex_header(dialect) -%}
+    {%- set op = 'message.meta.op' -%}
+    {#- DTS lists the long names and shows the short ones. -#}
+    {%- set short_ops = ['ins', 'upd', 'del'] -%}
+    {%- set ops = short_ops if dialect in [none, 'oms'] else short_ops + ['INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'DROP COLUMN'] -%}
+    {%- set rows = ops | reject('in', ['TRUNCATE', 'DROP COLUMN']) | list -%}
+    {%- set scn = spark_cdc._oms_sequence('message.meta.scn') -%}
+    {%- set seq = spark_cdc._oms_sequence('message.meta.seq') -%}
+    {%- set kind -%}
+        case {{ op }} when 'TRUNCATE' then 'truncate' when 'DROP COLUMN' then 'ddl' else 'rows' end
+    {%- endset -%}
+    {%- set no_image = op ~ ' in (' ~ spark_cdc._literals(rows) ~ ') and message.data is null' -%}
+    {%- set no_sequence = scn ~ ' is null' if dialect in [none, 'oms'] else scn ~ ' is null or ' ~ seq ~ ' is null' -%}
+    {%- set table = 'message.meta.`table`' -%}
+    {%- set error_condition -%}
+        {{ op }} is null
+        or {{ op }} not in ({{ spark_cdc._literals(ops) }})
+        or ({{ no_image }})
+        or {{ no_sequence }}
+    {%- endset -%}
+    {%- set error -%}
+        case
+            when {{ op }} is null then 'other_format'
+            when {{ op }} not in ({{ spark_cdc._literals(ops) }}) then 'unknown_op'
+            when {{ no_image }} then 'no_image'
+            else 'no_sequence'
+        end
+    {%- endset -%}
+    {#- A time without a zone is a wall clock that nobody names: no instant. -#}
+    {%- set committed_at = "case when message.meta.`time` rlike r'(?:Z|[+-][0-9]{2}:?[0-9]{2})\\z' then "
+        ~ "try_cast(message.meta.`time` as timestamp) end" -%}
+    {{- return({
+        'nested': spark_cdc._keys_of('meta'),
+        'kind': kind,
+        'database_name': 'case when contains(' ~ table ~ ", '.') then substring_index(" ~ table ~ ", '.', 1) end",
+        'schema_name': none,
+        'table_name': 'substr(' ~ table ~ ', instr(' ~ table ~ ", '.') + 1)",
+        'op': op,
+        'sequence': 'array(' ~ scn ~ ')' if dialect in [none, 'oms']
+            else 'array(' ~ scn ~ ', case when ' ~ scn ~ ' > 0 then ' ~ seq ~ ' else 0BD end)',
+        'committed_at': committed_at,
+        'transaction_id': "nullif(message.meta.trans, '')",
+        'key_columns': none,
+        'column_types': none,
+        'ddl': none,
+        'error': error,
+        'error_condition': error_condition,
+    }) -}}
+{%- endmacro -%}
+
+{%- macro default__shareplex_rows(dialect) -%}
+    {%- set op = 'lower(left(message.meta.op, 3))' -%}
+    {%- set op_name = 'case ' ~ op ~ " when 'ins' then 'insert' when 'upd' then 'update' else 'delete' end" -%}
+    {%- if dialect == 'flink' -%}
+        {{- return({
+            'op': op_name,
+            'image': 'message.data',
+            'before': 'case ' ~ op ~ " when 'del' then cast(map() as map<string,string>) when 'upd' then message.key end",
+            'overlays': true,
+        }) -}}
+    {%- endif -%}
+    {#- map_concat stops at a name that stands twice: such an image is passed on as it is, and becomes an error row. -#}
+    {%- set updated -%}
+        case
+            when message.key is null or {{ spark_cdc._has_duplicate_column('message.data') }} then message.data
+            when {{ spark_cdc._has_duplicate_column('message.key') }} then message.key
+            else map_concat(map_filter(message.key, (name, text) -> not map_contains_key(message.data, name)), message.data)
+        end
+    {%- endset -%}
+    {{- return({
+        'op': op_name,
+        'image': 'case when ' ~ op ~ " = 'upd' then " ~ updated ~ ' else message.data end',
+        'before': 'case ' ~ op ~ " when 'del' then message.data when 'upd' then message.key end",
+    }) -}}
+{%- endmacro -%}
+
+{%- macro default__shareplex_value(text, column, time_zone, dialect) -%}
+    {%- if dialect in [none, 'oms'] -%}
+        {{- return(spark_cdc._format_macro('oms', 'value')(text, column, time_zone, 'default')) -}}
+    {%- endif -%}
+    {{- return(spark_cdc.value(text, column, time_zone)) -}}
+{%- endmacro -%}

@@ -2,8 +2,8 @@
 
 Written from alibaba/canal (FlatMessage, MQMessageUtils, LogEventConvert), TiCDC's page on its Canal-JSON
 protocol, Tencent Cloud's "Canal Demo" (the mode that is not fully compatible), Alibaba Cloud DTS' "Data
-formats of a Kafka cluster", flink-cdc's Kafka sink, CloudCanal's "MQ message formats" and Huawei DataArts'
-"Heartbeat data formats".
+formats of a Kafka cluster", flink-cdc's Kafka sink, OceanBase OMS' data formats (Canal),
+CloudCanal's "MQ message formats" and Huawei DataArts' "Heartbeat data formats".
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ import json
 from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
+from encoders import oms
 from encoders.log import Change, Encoder, Message, Row, Table
 
 DDL_TYPE = "ALTER"
@@ -81,6 +83,10 @@ def milliseconds(moment: datetime) -> int:
     return int(moment.timestamp()) * 1000
 
 
+def _oms_value(kind: str, value: Any) -> str:
+    return oms.dump(oms.VALUES.get(kind, lambda same: same)(value))
+
+
 # How a value stands in the row, as JSON.
 CANAL: dict[str, Callable[[Any], str]] = {
     **dict.fromkeys(("int8", "int16", "int32", "int64", "uint64"), lambda value: text(str(value))),
@@ -114,6 +120,8 @@ FLINK = {
     "binary": lambda value: text(base64.b64encode(value).decode()),
     "instant": lambda value: CANAL["instant"](value)[:-1] + 'Z"',
 }
+# OceanBase writes values as in all of its serialisations.
+OMS = {kind: partial(_oms_value, kind) for kind in TYPES}
 DATAARTS = {**CANAL, **{kind: NUMBERS[kind] for kind in ("int8", "int16", "int32", "int64")}}
 
 
@@ -210,6 +218,10 @@ def _tencent(change: Change) -> dict[str, str]:
     return {"es": seconds, "ts": seconds} if change.kind in ("ddl", "truncate") else {}
 
 
+def _oms(change: Change) -> dict[str, str]:
+    return {"type": text("HEARTBEAT")} if change.kind == "heartbeat" else {}
+
+
 def _dataarts(change: Change) -> dict[str, str]:
     own = {"serverId": '"1753240249"', "dbType": '"mysql"', "dataSourceName": '"mysql_binlog_source"'}
     if change.kind != "heartbeat":
@@ -245,6 +257,13 @@ ENCODERS = [
             ddl=False,
             drop=("es", "gtid", "id", "isDdl", "mysqlType", "sql", "ts", "MHEARTBEAT"),
         ),
+    ),
+    # The statement of DDL is said to be empty, so a truncate cannot be told.
+    Encoder(
+        "canal",
+        "oms",
+        oms.COLUMNS,
+        _writer(OMS, snapshot="ROW", ddl=False, more=_oms, drop=("gtid", "id")),
     ),
     Encoder(
         "canal",

@@ -5,6 +5,10 @@
     Order: (offset, position in the message). `id` is shared by the messages of a batch and starts again with the server,
     `es` is whole seconds of the statement: neither orders anything. Messages of one key stand in one partition, as Canal
     sends them.
+
+    Dialects, the products that write the same fields: `canal` (default), `ticdc` (ordered by `_tidb.commitTs`), `tencent`,
+    `dts` (Alibaba Cloud), `flink`, `oms` (OceanBase), `cloudcanal`, `dataarts` (Huawei). What each writes in another way
+    stands in docs/formats/canal.md.
 -#}
 {%- macro default__canal_schema(dialect, with_types) -%}
 struct<
@@ -19,19 +23,32 @@ struct<
     {{ 'mysqlType: map<string,string>,' if with_types }}
     data: array<map<string,string>>,
     old: array<map<string,string>>
+    {{- ', _tidb: map<string,string>' if dialect == 'ticdc' }}
+    {{- ', isHeartbeat: boolean' if dialect == 'dataarts' }}
 >
 {%- endmacro -%}
 
 {%- macro default__canal_header(dialect) -%}
     {%- set rows = ['INSERT', 'UPDATE', 'DELETE', 'INIT', 'ROW'] -%}
     {%- set ddl = ['CREATE', 'ALTER', 'ERASE', 'RENAME', 'CINDEX', 'DINDEX', 'QUERY'] -%}
-    {%- set control = ['GTID', 'XACOMMIT', 'XAROLLBACK', 'MHEARTBEAT', 'TIDB_WATERMARK'] -%}
+    {%- set heartbeats = ['MHEARTBEAT', 'TIDB_WATERMARK'] + (['HEARTBEAT'] if dialect == 'oms' else []) -%}
+    {%- set control = ['GTID', 'XACOMMIT', 'XAROLLBACK'] + heartbeats -%}
+    {%- set commit_ts = "case when message._tidb['commitTs'] rlike r'^[0-9]++\\z' then "
+        ~ "try_cast(message._tidb['commitTs'] as decimal(20,0)) end" -%}
+    {#- A message above the broker's limit names the key alone, or the place where the row was put. -#}
+    {%- set key_alone = "(message.type in ('INSERT', 'UPDATE') and (coalesce(message._tidb['onlyHandleKey'], 'false') <> 'false' "
+        ~ "or coalesce(message._tidb['claimCheckLocation'], '') <> ''))" -%}
+    {%- set key_twice = 'size(message._tidb) <> size(array_distinct(map_keys(message._tidb)))' -%}
+    {%- set no_sequence = '(message.type in (' ~ spark_cdc._literals(rows + ['TRUNCATE']) ~ ') and ' ~ commit_ts ~ ' is null)' -%}
     {%- set kind -%}
         case
+            {%- if dialect == 'dataarts' %}
+            when message.isHeartbeat then 'heartbeat'
+            {%- endif %}
             when message.type = 'TRUNCATE' then 'truncate'
             when message.type in ({{ spark_cdc._literals(rows) }}) then 'rows'
             when message.type in ({{ spark_cdc._literals(ddl) }}) then 'ddl'
-            when message.type in ('MHEARTBEAT', 'TIDB_WATERMARK') then 'heartbeat'
+            when message.type in ({{ spark_cdc._literals(heartbeats) }}) then 'heartbeat'
             else 'other'
         end
     {%- endset -%}
@@ -41,6 +58,11 @@ struct<
             when message.type is null then 'other_format'
             when message.type not in ({{ spark_cdc._literals(rows + ddl + control + ['TRUNCATE']) }}) then 'unknown_op'
             when message.type in ({{ spark_cdc._literals(rows) }}) and {{ no_rows }} then 'no_rows'
+            {%- if dialect == 'ticdc' %}
+            when {{ key_twice }} then 'duplicate_key'
+            when {{ no_sequence }} then 'no_sequence'
+            when {{ key_alone }} then 'no_image'
+            {%- endif %}
             else 'array_lengths_differ'
         end
     {%- endset -%}
@@ -49,17 +71,31 @@ struct<
         or message.type not in ({{ spark_cdc._literals(rows + ddl + control + ['TRUNCATE']) }})
         or (message.type in ({{ spark_cdc._literals(rows) }}) and {{ no_rows }})
         or (message.type = 'UPDATE' and size(message.old) > 0 and size(message.old) <> size(message.data))
+        {%- if dialect == 'ticdc' %}
+        or {{ key_twice }}
+        or {{ no_sequence }}
+        or {{ key_alone }}
+        {%- endif %}
     {%- endset -%}
+    {%- set key_columns = 'message.pkNames' -%}
+    {%- if dialect == 'oms' -%}
+        {#- The vendor's samples name columns that the row does not have. -#}
+        {%- set key_columns = 'case when size(array_except(message.pkNames, map_keys(get(message.data, 0)))) = 0 '
+            ~ 'then message.pkNames end' -%}
+    {%- endif -%}
+    {#- Tencent writes seconds in DDL and milliseconds in rows: as milliseconds 11 digits would be before any MySQL. -#}
+    {%- set es = 'case when abs(message.es) < 100000000000 then message.es * 1000 else message.es end'
+        if dialect == 'tencent' else 'message.es' -%}
     {{- return({
         'kind': kind,
         'database_name': 'message.database',
         'schema_name': none,
         'table_name': 'message.`table`',
         'op': 'message.type',
-        'sequence': 'cast(array() as array<decimal(20,0)>)',
-        'committed_at': spark_cdc._instant('message.es', 'milliseconds'),
+        'sequence': 'array_compact(array(' ~ commit_ts ~ '))' if dialect == 'ticdc' else 'cast(array() as array<decimal(20,0)>)',
+        'committed_at': spark_cdc._instant(es, 'milliseconds'),
         'transaction_id': "nullif(message.gtid, '')",
-        'key_columns': 'message.pkNames',
+        'key_columns': key_columns,
         'column_types': 'message.mysqlType',
         'ddl': "nullif(message.sql, '')",
         'error': error,
@@ -78,11 +114,27 @@ struct<
     }) -}}
 {%- endmacro -%}
 
-{#- Binaries are Latin-1 characters; ENUM and SET are numbers, whose labels stand in mysqlType. -#}
+{#-
+    Binaries are Latin-1 characters; ENUM and SET are numbers, whose labels stand in mysqlType. Where a product's page does not
+    say how it writes binaries, none fits until the column says `from ...`.
+-#}
 {%- macro default__canal_value(text, column, time_zone, dialect) -%}
+    {%- if dialect == 'oms' -%}
+        {{- return(spark_cdc._format_macro('oms', 'value')(text, column, time_zone, 'default')) -}}
+    {%- endif -%}
     {%- if column.encoding in ['enum', 'set'] -%}
         {{- return(spark_cdc._mysql_label(text, 'column_types[' ~ column.literal ~ ']', column.encoding)) -}}
     {%- endif -%}
-    {%- set encoding = column.encoding or {'binary': 'latin1'}.get(column.family) -%}
-    {{- return(spark_cdc.value(text, dict(column, encoding=encoding), time_zone)) -}}
+    {%- if column.family == 'binary' and column.encoding is none -%}
+        {%- if dialect in ['tencent', 'dts', 'cloudcanal', 'dataarts'] -%}
+            {{- return('cast(null as binary)') -}}
+        {%- endif -%}
+        {{- return(spark_cdc.decode_binary(text, 'base64' if dialect == 'flink' else 'latin1')) -}}
+    {%- endif -%}
+    {%- if dialect == 'tencent' and column.family in ['timestamp', 'timestamp_ntz'] and column.encoding in [none, 'text'] -%}
+        {#- Tencent DTS puts a space before the offset: 2021-05-17 07:22:42 +00:00. -#}
+        {%- set text = "replace(" ~ text ~ ", ' +00:00', '+00:00')" -%}
+        {{- return(spark_cdc.value(text, column, time_zone)) -}}
+    {%- endif -%}
+    {{- return(spark_cdc.value(text, column, time_zone)) -}}
 {%- endmacro -%}

@@ -6,8 +6,10 @@
     insert that a key change consists of. A snapshot row carries the position at which the snapshot was taken and comes
     before a change at that same position.
 
-    Dialects: `envelope` (default; bare or inside {schema, payload}, also mixed in one topic) and `flat`
-    (ExtractNewRecordState: the row and `__` fields; truncates are lost by the producer).
+    Dialects: `envelope` (default; bare or inside {schema, payload}, also mixed in one topic), `flat`
+    (ExtractNewRecordState: the row and `__` fields; truncates are lost by the producer) and `cloudcanal` (CloudCanal writes
+    op i for an insert, a for DDL and {} for a row that is not there; ordered by the offset, because its page does not say
+    that file and pos stand in every row).
 -#}
 {%- macro default__debezium_schema(dialect, with_types) -%}
     {%- if dialect == 'flat' -%}
@@ -44,6 +46,15 @@
     {%- for name in spark_cdc._debezium_event_fields() -%}
         {%- do event_fields.append("'" ~ name ~ "', message." ~ name) -%}
     {%- endfor -%}
+    {%- set is_cloudcanal = dialect == 'cloudcanal' -%}
+    {%- set inserts = ['c', 'i'] if is_cloudcanal else ['c'] -%}
+    {%- set rows = inserts + ['u', 'd', 'r'] -%}
+    {%- set with_after = inserts + ['u', 'r'] -%}
+    {%- set others = ['t', 'm'] + (['a'] if is_cloudcanal else []) -%}
+    {%- set no_after = 'coalesce(size(event.after), 0) < 1' if is_cloudcanal else 'event.after is null' -%}
+    {#- CloudCanal's page has the meanings of before and after the other way round than its sample: a delete has one row. -#}
+    {%- set two_rows = "event.op = 'd' and size(event.before) > 0 and size(event.after) > 0 "
+        ~ 'and to_json(event.before) <> to_json(event.after)' -%}
     {#- A message of a table that other columns make look alike is neither: it has no databaseName, or more than a time. -#}
     {%- set is_ddl -%}
         (event.databaseName is not null and (event.tableChanges is not null or event.ddl is not null)
@@ -55,8 +66,11 @@
     {%- endset -%}
     {%- set kind -%}
         case
-            when event.op in ('c', 'u', 'd', 'r') then 'rows'
+            when event.op in ({{ spark_cdc._literals(rows) }}) then 'rows'
             when event.op = 't' then 'truncate'
+            {%- if is_cloudcanal %}
+            when event.op = 'a' then 'ddl'
+            {%- endif %}
             when event.op = 'm' then 'other'
             when event.status = 'BEGIN' then 'begin'
             when event.status = 'END' then 'commit'
@@ -66,13 +80,19 @@
     {%- endset -%}
     {%- set error_condition -%}
         (event.op is null and not (coalesce(event.status in ('BEGIN', 'END'), false) or {{ is_ddl }} or {{ is_heartbeat }}))
-        or event.op not in ('c', 'u', 'd', 'r', 't', 'm')
-        or (event.op in ('c', 'u', 'r') and event.after is null)
+        or event.op not in ({{ spark_cdc._literals(rows + others) }})
+        or (event.op in ({{ spark_cdc._literals(with_after) }}) and {{ no_after }})
+        {%- if is_cloudcanal %}
+        or ({{ two_rows }})
+        {%- endif %}
     {%- endset -%}
     {%- set error -%}
         case
             when event.op is null then 'other_format'
-            when event.op in ('c', 'u', 'r') then 'no_after_image'
+            when event.op in ({{ spark_cdc._literals(with_after) }}) then 'no_after_image'
+            {%- if is_cloudcanal %}
+            when event.op = 'd' then 'other_structure'
+            {%- endif %}
             else 'unknown_op'
         end
     {%- endset -%}
@@ -90,7 +110,8 @@
         'schema_name': 'coalesce(event.source.schema, event.schemaName)',
         'table_name': 'coalesce(event.source.table, event.source.collection)',
         'op': 'event.op',
-        'sequence': spark_cdc._debezium_sequence('event.source', 'event.op'),
+        'sequence': 'cast(array() as array<decimal(20,0)>)' if is_cloudcanal
+            else spark_cdc._debezium_sequence('event.source', 'event.op'),
         'committed_at': 'coalesce(' ~ spark_cdc._instant('nullif(event.source.ts_us, 0)', 'microseconds') ~ ', '
             ~ spark_cdc._instant('nullif(event.source.ts_ms, 0)', 'milliseconds') ~ ')',
         'transaction_id': transaction_id,
@@ -180,6 +201,9 @@
     {%- set old_key = spark_cdc._debezium_key(
         "cast(get(filter(headers, header -> header.key = '__debezium.oldkey'), 0).value as string)"
     ) -%}
+    {%- if dialect == 'cloudcanal' -%}
+        {{- return(spark_cdc._debezium_cloudcanal_rows()) -}}
+    {%- endif -%}
     {%- set op -%}
         case event.op
             when 'c' then case when {{ old_key }} is null then 'insert' else 'update' end
@@ -202,6 +226,22 @@
         end
     {%- endset -%}
     {{- return({'op': op, 'image': image, 'before': before}) -}}
+{%- endmacro -%}
+
+{%- macro _debezium_cloudcanal_rows() -%}
+    {%- set old_row -%}
+        case
+            when size(event.before) > 0 then event.before
+            when size(event.after) > 0 then event.after
+            else {{ spark_cdc._debezium_key('key') }}
+        end
+    {%- endset -%}
+    {{- return({
+        'op': "case event.op when 'u' then 'update' when 'd' then 'delete' when 'r' then 'snapshot' else 'insert' end",
+        'image': "case when event.op = 'd' then " ~ old_row ~ ' else event.after end',
+        'before': "case event.op when 'u' then case when size(event.before) > 0 then event.before end when 'd' then "
+            ~ old_row ~ ' end',
+    }) -}}
 {%- endmacro -%}
 
 {#- Looked for in the whole message first: only few hold one, and a lambda over every image is slow. -#}
@@ -297,6 +337,10 @@
     a decimal is base64 or text: a value that can be read in two ways does not fit, until the column says `from ...`.
 -#}
 {%- macro default__debezium_value(text, column, time_zone, dialect) -%}
+    {%- if dialect == 'cloudcanal' and column.family == 'binary' and column.encoding is none -%}
+        {#- CloudCanal's page does not say how. -#}
+        {{- return('cast(null as binary)') -}}
+    {%- endif -%}
     {%- set type = 'column_types[' ~ column.literal ~ ']' -%}
     {%- set read_as = [] -%}
     {%- if column.encoding is none and column.family in ['date', 'timestamp', 'timestamp_ntz'] -%}

@@ -8,11 +8,13 @@
 
 {%- macro default__formats() -%}
     {{- return({
-        'canal': ['canal'],
-        'debezium': ['envelope', 'flat'],
+        'canal': ['canal', 'ticdc', 'tencent', 'dts', 'flink', 'oms', 'cloudcanal', 'dataarts'],
+        'debezium': ['envelope', 'flat', 'cloudcanal'],
         'dataworks': ['dataworks', 'oms'],
         'oms': ['default', 'extended'],
         'shareplex': ['oms', 'shareplex', 'flink'],
+        'cloudcanal': ['cloudcanal'],
+        'maxwell': ['maxwell'],
     }) -}}
 {%- endmacro -%}
 

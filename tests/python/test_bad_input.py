@@ -27,6 +27,9 @@ TEMPLATES = {
     "oms": '{"prevStruct":null,"postStruct":{%s},"allMetaData":{"dbType":"OB_MYSQL","storeDataSequence":1,'
     '"table_name":"orders","db":"crm.shop"},"recordType":"INSERT"}',
     "shareplex": '{"data":{%s},"meta":{"op":"ins","table":"shop.orders","scn":"1"}}',
+    "cloudcanal": '{"action":"INSERT","entryType":"ROWDATA","db":"shop","schema":"shop","table":"orders",'
+    '"execTs":1,"before":[],"data":[{%s}]}',
+    "maxwell": '{"database":"shop","table":"orders","type":"insert","ts":1,"data":{%s}}',
 }
 FORMATS = list(TEMPLATES)
 GOOD_IMAGE = '"id":"1","name":"Ann","note":null'
@@ -58,6 +61,8 @@ NO_ROW = {
     "dataworks": "no_image",
     "oms": "no_image",
     "shareplex": "no_image",
+    "cloudcanal": "no_rows",
+    "maxwell": "no_image",
 }
 
 
@@ -376,6 +381,68 @@ def of_shareplex() -> Iterator[Bad]:
         yield Bad(name, utf8(TEMPLATES[name] % GOOD_IMAGE), error("other_format"))
     yield Bad("Maxwell", utf8(MAXWELL), error("other_format", "other_structure"))
     yield Bad("CloudCanal", utf8(CLOUDCANAL), error("other_format"))
+def of_cloudcanal() -> Iterator[Bad]:
+    good = TEMPLATES["cloudcanal"] % GOOD_IMAGE
+    head = '{"action":"%s","entryType":"ROWDATA","table":"orders",'
+    update = head % "UPDATE" + '"data":[{"id":"1"}],"before":[%s]}'
+    yield Bad("action of another case", utf8(good.replace('"INSERT"', '"insert"')), error("unknown_op"))
+    yield Bad("unknown action", utf8(good.replace('"INSERT"', '"MERGE"')), error("unknown_op"))
+    yield Bad("action is null", utf8(good.replace('"INSERT"', "null")), error("other_format"))
+    yield Bad("no action", utf8(good.replace('"action":"INSERT",', "")), error("other_format"))
+    yield Bad("no entry type", utf8(good.replace('"entryType":"ROWDATA",', "")), error("other_format"))
+    yield Bad("unknown entry type", utf8(good.replace('"ROWDATA"', '"GTIDLOG"')), error("unknown_op"))
+    yield Bad("an empty object", b"{}", error("other_format"))
+    yield Bad("action twice", utf8(good.replace('"execTs":1', '"action":"DELETE"')), error("duplicate_key"))
+    yield Bad("both flags of DDL", utf8(good.replace('"execTs"', '"ddl":true,"execTs"')), error("unknown_op"))
+    yield Bad("data is null", utf8(head % "INSERT" + '"data":null}'), error("no_rows"))
+    yield Bad("no data", utf8(head % "DELETE" + '"before":null}'), error("no_rows"))
+    yield Bad("data is an object", utf8(head % "INSERT" + '"data":{"id":"1"}}'), error("no_rows"))
+    yield Bad("a row is a text", utf8(head % "INSERT" + '"data":["x"]}'), error("no_rows"))
+    yield Bad("a row is null", utf8(head % "DELETE" + '"data":[null]}'), error("no_rows"))
+    yield Bad("before is longer", utf8(update % '{"id":"2"},{"id":"3"}'), error("array_lengths_differ"))
+    yield Bad("before is a text", utf8(update.replace("[%s]", '"x"')), error("other_structure"))
+    yield Bad(
+        "the time is a text", utf8(good.replace('"execTs":1', '"execTs":"x"')), error("other_structure")
+    )
+    yield Bad(
+        "two rows of a delete",
+        utf8(head % "DELETE" + '"data":[{"id":"1"}],"before":[{"id":"2"}]}'),
+        error("other_structure"),
+    )
+    yield Bad("Maxwell", utf8(MAXWELL), error("other_format"))
+    yield Bad("OceanBase", utf8(OCEANBASE), error("other_format"))
+    yield Bad("Canal", utf8(TEMPLATES["canal"] % GOOD_IMAGE), error("other_format"))
+    yield Bad("Debezium", utf8(TEMPLATES["debezium"] % GOOD_IMAGE), error("other_format"))
+    yield Bad("DataWorks", utf8(TEMPLATES["dataworks"] % GOOD_IMAGE), error("other_format"))
+
+
+def of_maxwell() -> Iterator[Bad]:
+    good = TEMPLATES["maxwell"] % GOOD_IMAGE
+    head = '{"type":"%s","table":"orders",'
+    yield Bad("type of another case", utf8(good.replace('"insert"', '"Insert"')), error("unknown_op"))
+    yield Bad("unknown type", utf8(good.replace('"insert"', '"replace"')), error("unknown_op"))
+    yield Bad("type is a number", utf8(good.replace('"insert"', "1")), error("unknown_op"))
+    yield Bad("type is null", utf8(good.replace('"insert"', "null")), error("other_format"))
+    yield Bad("no type", utf8(good.replace('"type":"insert",', "")), error("other_format"))
+    yield Bad("an empty object", b"{}", error("other_format"))
+    yield Bad("type twice", utf8(good.replace('"ts":1', '"type":"delete"')), error("duplicate_key"))
+    yield Bad("data is null", utf8(head % "insert" + '"data":null}'), error("no_image"))
+    yield Bad("no data", utf8(head % "bootstrap-insert" + '"ts":1}'), error("no_image"))
+    yield Bad("no columns", utf8(head % "delete" + '"data":{}}'), error("no_image"))
+    yield Bad("data is a text", utf8(head % "insert" + '"data":"x"}'), error("no_image"))
+    yield Bad("data is a list", utf8(head % "insert" + '"data":[{"id":1}]}'), error("no_image"))
+    yield Bad("old is a text", utf8(head % "update" + '"data":{"id":1},"old":"x"}'), error("other_structure"))
+    yield Bad(
+        "old has more than data",
+        utf8(head % "update" + '"data":{"id":1},"old":{"name":"x"}}'),
+        error("other_structure"),
+    )
+    yield Bad("the time is a text", utf8(good.replace('"ts":1', '"ts":"x"')), error("other_structure"))
+    yield Bad("OceanBase", utf8(OCEANBASE), error("other_format"))
+    yield Bad("CloudCanal", utf8(CLOUDCANAL), error("other_format"))
+    yield Bad("Canal", utf8(TEMPLATES["canal"] % GOOD_IMAGE), error("unknown_op"))
+    yield Bad("Debezium", utf8(TEMPLATES["debezium"] % GOOD_IMAGE), error("other_format"))
+    yield Bad("DataWorks", utf8(TEMPLATES["dataworks"] % GOOD_IMAGE), error("other_format"))
 
 
 OF_ONE_FORMAT = {
@@ -384,6 +451,8 @@ OF_ONE_FORMAT = {
     "dataworks": of_dataworks,
     "oms": of_oms,
     "shareplex": of_shareplex,
+    "cloudcanal": of_cloudcanal,
+    "maxwell": of_maxwell,
 }
 CASES = {name: [*of_any_format(name), *OF_ONE_FORMAT[name]()] for name in FORMATS}
 

@@ -1,4 +1,6 @@
-"""Messages of real servers through Debezium and Canal: our current tables against the databases' rows.
+"""Messages of real servers through Debezium, Canal and Maxwell: our tables against the databases' rows.
+
+Flink's writers had no server: the same rows went into each of them, and the same changes must come out.
 
 The captures stand in ../shared/captures. What a producer loses before we see it is in GAPS, by name and with
 its reason, and is asserted to end as it says there.
@@ -204,6 +206,67 @@ POSTGRESQL_VALUES = [
         },
     ),
 ]
+# Maxwell's table of all types: what it loses is in VALUE_GAPS.
+MAXWELL_VALUES = [
+    Table(
+        "cdc",
+        "t_all",
+        ["id"],
+        {
+            "id": "bigint",
+            "d38": "decimal(38,10)",
+            "d65": "string",
+            "dun": "decimal(20,0)",
+            "bu": "decimal(20,0)",
+            "bi": "bigint",
+            "iu": "bigint",
+            "ti1": "tinyint",
+            "tb": "tinyint",
+            "tu": "smallint",
+            "mu": "int",
+            "b1": "int",
+            "b10": "int",
+            "b64": "decimal(20,0)",
+            "fl": "float",
+            "db": "double",
+            "zf": "string",
+            "yr": "string",
+            "da": "string",
+            "tm": "string",
+            "tm6": "string",
+            "dt": "string",
+            "dt3": "string",
+            "dt6": "string",
+            "ts": "string",
+            "ts6": "string",
+            "ch": "string",
+            "vc": "string",
+            "l1": "string",
+            "gb": "string",
+            "u16": "string",
+            "tx": "string",
+            "bn": "binary",
+            "vb": "binary",
+            "bl": "binary",
+            "en": "string",
+            "st": "string from set",
+            "js": "string",
+            "ge": "string",
+            "pt": "string",
+            "ls": "string",
+            "def_ts": "string",
+            "gen_v": "int",
+            "gen_s": "string",
+        },
+    ),
+    Table(
+        "cdc",
+        "t_all",
+        ["id"],
+        {"id": "bigint", "da": "date", "dt": "timestamp_ntz"},
+        rejected={"mariadb": {"105": "dt: timestamp_ntz", "106": "da: date"}},
+    ),
+]
 # Captures of one server share a topic prefix, so that one query reads them all.
 SERVERS = {
     "debezium-mysql": MYSQL,
@@ -220,6 +283,8 @@ GAPS = {
     ("debezium-pg", "flat", "public", "t_par"): DROPS_TRUNCATE,
     ("debezium-pg", "flat", "public", "t_child"): DROPS_TRUNCATE,
     ("debezium-pg", "flat", "public", "t_pk_full"): DROPS_TRUNCATE,
+    ("maxwell", "mariadb", "cdc", "t_child"): CASCADE,
+    ("maxwell", "mariadb", "cdc2", "t_pk"): "Maxwell sends nothing for a TRUNCATE",
     ("canal", "mysql_hash3", "cdc", "t_pk"): "a key change is in another partition than its key",
     ("canal", "mysql_hash3", "cdc2", "t_pk"): "TRUNCATE is in partition 0, the rows are in others",
 }
@@ -305,6 +370,33 @@ VALUE_GAPS: dict[tuple, tuple[str, dict[str, str | None]]] = {
         "time.precision.mode=connect cuts to milliseconds; the calendar of a snapshot",
         {"1": "2024-02-29 12:34:56", "101": "2024-02-29 12:34:56", "5": "1582-10-14 00:00:00"},
     ),
+}
+SECONDS = "Maxwell 1.22.6 cuts fractions of a second on MariaDB"
+SPATIAL = "a spatial value is well-known text, without its reference system"
+VALUE_GAPS |= {
+    ("maxwell", ("mariadb",), "t_all", column): gap
+    for column, gap in {
+        "zf": ("ZEROFILL is for display only", {"101": "42"}),
+        "yr": ("the year 0000 arrives as 1900", {"105": "1900"}),
+        "da": ("a date with a zero in it arrives as the zero date", {"106": "0000-00-00"}),
+        "dt": ("a date with a zero in it arrives as the zero date", {"106": "0000-00-00 00:00:00"}),
+        "tm": ("a TIME beyond a day wraps on MariaDB", {"102": "22:59:59"}),
+        "tm6": (SECONDS + "; a TIME beyond a day wraps", {"101": "12:34:56", "102": "22:59:59"}),
+        "dt3": (SECONDS, {"101": "2024-02-29 12:34:56", "102": "9999-12-31 23:59:59"}),
+        "dt6": (
+            SECONDS,
+            {"101": "2024-02-29 12:34:56", "102": "9999-12-31 23:59:59", "105": "0000-00-00 00:00:00"},
+        ),
+        "ts6": (SECONDS, {"101": "2024-02-29 12:34:56", "102": "2038-01-19 03:14:07"}),
+        "def_ts": (SECONDS, dict.fromkeys(["101", "102", "105", "106"], "2026-11-21 08:08:13")),
+        "bn": ("BINARY(n) lacks zero bytes at its end", {"101": "0102"}),
+        "ge": (SPATIAL, {"101": "POINT (1 2)", "102": "POLYGON ((0 0, 0 3, 3 3, 3 0, 0 0))"}),
+        "pt": (
+            SPATIAL + " or small fractions",
+            {"101": "POINT (-1.5 2.25)", "102": f"POINT (1{'0' * 300} -0)"},
+        ),
+        "ls": (SPATIAL, {"101": "LINESTRING (0 0, 1 1, 2 0)", "102": "LINESTRING (0 0, 10000000000 1)"}),
+    }.items()
 }
 
 
@@ -534,6 +626,186 @@ def test_canal_tables_equal_the_database(spark, macros) -> None:
 
         options = {"format": "canal", "database": table.schema}
         compare(spark, macros, "canal_raw", "canal", captures, table, options, expected)
+
+
+def test_maxwell_tables_equal_the_database(spark, macros) -> None:
+    file = CAPTURES / "maxwell" / "mariadb.jsonl"
+    land(spark, [("mariadb", file)], "maxwell_raw")
+    messages = [json.loads(message["value"], parse_float=str, parse_int=str) for message in rows_of(file)]
+    for table in [*(table for table in MYSQL if table.name != "t_all"), *MAXWELL_VALUES]:
+        # Only two tables were bootstrapped: of the others, rows that never changed are not in the topic.
+        named = {
+            tuple(str(message["data"][name]) for name in table.key)
+            for message in messages
+            if (message["database"], message.get("table")) == (table.schema, table.name)
+            and message.get("data")
+        }
+        before = truth(CAPTURES / "maxwell" / "mariadb.before.jsonl", table)
+        rows = [
+            row
+            for row in truth(CAPTURES / "maxwell" / "mariadb.truth.jsonl", table, "maxwell", "mariadb")
+            if tuple(row[name] for name in table.key) in named or row not in before
+        ]
+        options = {"format": "maxwell", "database": table.schema}
+        compare(
+            spark, macros, "maxwell_raw", "maxwell", ["mariadb"], table, options, lambda _, rows=rows: rows
+        )
+
+
+# What went into Flink's writers (FlinkEmit.java), as Spark prints it; `tz` in microseconds.
+FLINK_COLUMNS = {
+    "id": "bigint",
+    "d38": "decimal(38,10)",
+    "d5": "decimal(5,2)",
+    "db": "double",
+    "fl": "float",
+    "b": "boolean",
+    "ti": "tinyint",
+    "s": "string",
+    "by": "binary",
+    "da": "date",
+    "tm": "string",
+    "ts": "timestamp_ntz",
+    "ts9": "string",
+    "tz": "timestamp",
+    "ar": "string",
+    "mp": "string",
+    "ro": "string",
+}
+FLINK_SAME = {
+    "d5": "1.50",
+    "b": "true",
+    "ti": "-128",
+    "ar": "[1,null]",
+    "mp": '{"k":"v"}',
+    "ro": '{"a":1,"x y":"y"}',
+}
+FLINK_NULLS = {"id": "4"}
+FLINK_FIRST = {
+    **FLINK_SAME,
+    "id": "1",
+    "d38": "1.5000000000",
+    "db": "0.1",
+    "fl": "1.5",
+    "s": 'O\'Brien "q" \\ / 汉字 😀',
+    "by": bytes(range(256)).hex().upper(),
+    "da": "2024-02-29",
+    "tm": "12:34:56.789",
+    "ts": "2024-02-29 12:34:56.000001",
+    "ts9": "2024-02-29 12:34:56.000001001",
+    "tz": "1709210096000001",
+}
+FLINK_CHANGED = {**FLINK_FIRST, "s": "changed", "d38": None}
+FLINK_HIGH = {
+    **FLINK_SAME,
+    "id": "9223372036854775807",
+    "d38": "9999999999999999999999999999.9999999999",
+    "db": "1.7976931348623157E308",
+    "fl": "1.4E-45",
+    "s": "\x00\x01\u2028",
+    "by": "",
+    "da": "9999-12-31",
+    "tm": "23:59:59",
+    "ts": "9999-12-31 23:59:59.999999",
+    "ts9": "9999-12-31 23:59:59.999999001",
+    "tz": "253402300799999999",
+}
+FLINK_LOW = {
+    **FLINK_SAME,
+    "id": "-9223372036854775808",
+    "d38": "-0.0000000001",
+    "db": "-1.0E-7",
+    "fl": "1.6777216E7",
+    "s": "",
+    "by": "00",
+    "da": "0001-01-01",
+    "tm": "00:00:00",
+    "ts": "1969-12-31 23:59:59",
+    "ts9": "1969-12-31 23:59:59.000000001",
+    "tz": "-1000000",
+}
+FLINK_NAN = {
+    **FLINK_SAME,
+    "id": "5",
+    "d38": "0.0000000000",
+    "db": "NaN",
+    "fl": "Infinity",
+    "s": "nan",
+    "da": "1970-01-01",
+    "tm": "12:00:00",
+    "ts": "1970-01-01 00:00:00",
+    "ts9": "1970-01-01 00:00:00.000000001",
+    "tz": "0",
+}
+# Flink has no update: it writes a delete and an insert.
+FLINK_CHANGES = [
+    ("insert", FLINK_FIRST),
+    ("insert", FLINK_HIGH),
+    ("insert", FLINK_LOW),
+    ("insert", FLINK_NULLS),
+    ("insert", FLINK_NAN),
+    ("delete", FLINK_FIRST),
+    ("insert", FLINK_CHANGED),
+    ("delete", FLINK_CHANGED),
+    ("insert", FLINK_FIRST),
+    ("delete", FLINK_HIGH),
+    ("delete", FLINK_NULLS),
+]
+
+
+@pytest.mark.parametrize(("writer", "dialect"), [("canal", "flink"), ("debezium", None), ("maxwell", None)])
+def test_flinks_writers_tell_the_same_changes(spark, macros, writer, dialect) -> None:
+    files = sorted((CAPTURES / "flink").glob(f"{writer}-*.jsonl"))
+    assert len(files) == 4
+    rows = [
+        (file.stem, 0, message["offset"], None, message["value"])
+        for file in files
+        for message in rows_of(file)
+    ]
+    schema = "topic string, partition int, offset bigint, key string, value string"
+    spark.createDataFrame(rows, schema).selectExpr(
+        "*", "cast(null as timestamp) as timestamp"
+    ).createOrReplaceTempView("flink_raw")
+    shown = {
+        name: {"binary": f"hex({name})", "timestamp": f"cast(unix_micros({name}) as string)"}.get(
+            declared, f"cast({name} as string)"
+        )
+        for name, declared in FLINK_COLUMNS.items()
+    }
+    texts = ", ".join(f"{shown[name]} as {name}" for name in FLINK_COLUMNS)
+    changes = macros.call(
+        "changes", "flink_raw", format=writer, dialect=dialect, table="*", key=["id"], columns=FLINK_COLUMNS
+    )
+    spark.sql(changes).localCheckpoint().createOrReplaceTempView("flink_changes")
+    told = spark.sql(
+        f"select _cdc_topic, _cdc_op, _cdc_error, {texts} from flink_changes "
+        "order by _cdc_topic, _cdc_sequence"
+    ).collect()
+    for file in files:
+        found = [row.asDict() for row in told if row["_cdc_topic"] == file.stem]
+        assert {row["_cdc_error"] for row in found} == {None}
+        expected = [(op, flink_row(row, file)) for op, row in FLINK_CHANGES]
+        assert [(row["_cdc_op"], {name: row[name] for name in FLINK_COLUMNS}) for row in found] == expected
+        # A row that is inserted again has nothing of the one that went, also where nulls are left out.
+        for length, rows_left in {
+            7: [FLINK_LOW, FLINK_CHANGED, FLINK_NULLS, FLINK_NAN, FLINK_HIGH],
+            11: [FLINK_LOW, FLINK_FIRST, FLINK_NAN],
+        }.items():
+            spark.sql(
+                f"select * from flink_changes where _cdc_topic = '{file.stem}' and _cdc_offset < {length}"
+            ).createOrReplaceTempView("flink_file")
+            query = macros.call("current_rows", "flink_file", ["id"], list(FLINK_COLUMNS))
+            current_rows = spark.sql(f"select {texts} from ({query}) where not _cdc_is_deleted").collect()
+            left = sorted((row.asDict() for row in current_rows), key=lambda row: int(row["id"]))
+            assert left == [flink_row(row, file) for row in rows_left]
+
+
+def flink_row(row: dict[str, Any], file: Path) -> dict[str, Any]:
+    """The row with all columns; the text that is kept of nanoseconds is in the file's own form."""
+    values = {name: row.get(name) for name in FLINK_COLUMNS}
+    if values["ts9"] and "iso_8601" in file.stem:
+        values["ts9"] = values["ts9"].replace(" ", "T")
+    return values
 
 
 def untouched(before: Path, messages: Path, table: Table) -> set[tuple]:

@@ -367,6 +367,11 @@ FORMATS = ["canal", "dataworks", "debezium", "oms", "shareplex"]
 NOT_WRITTEN = {
     "oms": ("transaction_marks",),
     "shareplex": ("heartbeat", "transaction_marks", "snapshot"),
+FORMATS = ["canal", "cloudcanal", "dataworks", "debezium", "maxwell"]
+# Messages that a format does not have, as its page in docs/formats says.
+NOT_WRITTEN = {
+    "cloudcanal": ("heartbeat", "snapshot"),
+    "maxwell": ("truncate", "heartbeat"),
 }
 
 

@@ -18,7 +18,7 @@ from dbt_spark_cdc.decode import Decoder, Options, Source
 from dbt_spark_cdc.local_spark import local_spark
 from dbt_spark_cdc.macros import MacroLibrary
 
-FORMATS = ("canal", "debezium", "dataworks")
+FORMATS = ("canal", "debezium", "dataworks", "cloudcanal", "maxwell")
 SHARED = Path(os.environ.get("SPARK_CDC_SHARED") or Path(__file__).resolve().parents[3] / "shared")
 CASES = [
     f"{name}/{case.name}" for name in FORMATS for case in sorted((SHARED / "peer_cases" / name).glob("*"))
@@ -29,7 +29,14 @@ pytestmark = pytest.mark.skipif(
 )
 
 # Cases that are written in another dialect than the format's default.
-DIALECTS = {"debezium/seatunnel_compatible_flattened": "flat"}
+DIALECTS = {
+    "debezium/seatunnel_compatible_flattened": "flat",
+    "canal/ticdc_commit_ts_out_of_order": "ticdc",
+    "canal/ticdc_composite_key": "ticdc",
+    "canal/ticdc_docs_watermark_ddl_old_null": "ticdc",
+    "canal/flinkcdc_sink_20_changes": "flink",
+    "canal/paimon_incomplete_json": "flink",
+}
 
 Answer = Callable[[Any], Any]
 

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 VENDORS = ["canal", "dataworks", "debezium", "oms_mysql", "oms_oracle"]
+VENDORS = ["canal", "cloudcanal", "dataworks", "debezium", "maxwell"]
 COLUMNS = ["vendor", "code", "name", "spark_type", "unit", "note"]
 
 # java.sql.Types numbers and column types seen in real messages of Canal 1.1.7 from MySQL and MariaDB.
@@ -30,6 +31,12 @@ io.debezium.time.MicroDuration io.debezium.time.MicroTime io.debezium.time.Micro
 io.debezium.time.Time io.debezium.time.Timestamp io.debezium.time.Year
 io.debezium.time.ZonedTime io.debezium.time.ZonedTimestamp
 """
+# The vendor's appendix of JDBC types, in its order.
+CLOUDCANAL_TABLE = """
+10000 2003 -5 -2 -7 2004 16 1 2005 70 91 3 2001 8 6 4 2000 -4 -1 0 2 1111 7 2006 5 2002 92 93 -6 -3 12
+"""
+# Types in `def` of real DDL messages of Maxwell 1.22.6 and of its page.
+MAXWELL_SEEN = "bigint decimal double int timestamp varchar"
 
 
 # The vendor's tables of both tenants, and the names of types in its samples.
@@ -87,6 +94,8 @@ def test_no_cell_can_break_or_bend_a_seed(repository: Path, vendor: str) -> None
         ("debezium", DEBEZIUM_SEEN.split()),
         ("oms_mysql", OMS_MYSQL_TABLE.split()),
         ("oms_oracle", [code for line in OMS_ORACLE_TABLE.strip().split("\n") for code in line.split("|")]),
+        ("cloudcanal", CLOUDCANAL_TABLE.split()),
+        ("maxwell", MAXWELL_SEEN.split()),
         ("dataworks", ["BOOLEAN", "DOUBLE", "DATE", "BYTES", "LONG", "STRING"]),
     ],
 )

@@ -81,6 +81,18 @@ SHAREPLEX_META = _words("data meta meta.time meta.op meta.table meta.rowid meta.
 SHAREPLEX_OPS = _words("ins upd del")
 # Alibaba DTS lists these names as well, two of them with a blank.
 DTS_OPS = SHAREPLEX_OPS | _words("INSERT UPDATE DELETE TRUNCATE") | {"DROP COLUMN"}
+# CloudCanal's Debezium envelope: the one connector name that its page shows.
+CLOUDCANAL_CONNECTORS = _words("MySQL")
+CLOUDCANAL_ROW = _words("op before after source ts_ms")
+CLOUDCANAL_SCHEMA_CHANGE = _words("databaseName ddl source tableChanges ts_ms")
+
+MAXWELL_TYPES = _words("insert update delete bootstrap-start bootstrap-insert bootstrap-complete")
+MAXWELL_DDL = _words("table-create table-alter table-drop database-create database-alter database-drop")
+# What the producer adds when its configuration asks for it.
+MAXWELL_OPTIONAL = _words(
+    "old xid xoffset commit position gtid server_id thread_id schema_id primary_key primary_key_columns "
+    "query push_timestamp"
+)
 
 # The first rule that fits gives the answer. No rule fits a message of a format that is not listed: vendors
 # that reuse these field names differ in a key or value asked for here, and where they do not, there is no
@@ -105,6 +117,21 @@ RULES: tuple[Rule, ...] = (
         _NO_OTHER_KEY,
         values={"type": _words("TIDB_WATERMARK")},
     ),
+    Rule(
+        "canal",
+        "dataarts",
+        1.0,
+        CANAL_KEYS - {"sql"} | _words("serverId dbType dataSourceName"),
+        _words("isHeartbeat sql gtid schema"),
+        values={"type": CANAL_TYPES},
+    ),
+    Rule("canal", "dts", 1.0, CANAL_KEYS | {"serverId"}, _words("gtid"), values={"type": CANAL_TYPES}),
+    # Its rows cannot be known; in its DDL a key more tells.
+    Rule(
+        "canal", "cloudcanal", 1.0, CANAL_KEYS | {"tableChanges"}, _NO_OTHER_KEY, values={"type": CANAL_TYPES}
+    ),
+    # Only OceanBase's page leaves `id` out; a writer that is not listed may do so too.
+    Rule("canal", "oms", 0.5, CANAL_KEYS - {"id"}, _NO_OTHER_KEY, values={"type": CANAL_TYPES}),
     # Flink CDC pipelines write these keys; Flink's own canal-json writer only two, which many could write.
     Rule(
         "canal",
@@ -216,6 +243,38 @@ RULES: tuple[Rule, ...] = (
         endings={"schema.name": ".Value"},
     ),
     Rule(
+        "debezium",
+        "cloudcanal",
+        1.0,
+        DEBEZIUM_WRAPPER | _inside("payload", CLOUDCANAL_ROW),
+        _NO_OTHER_KEY,
+        values={"payload.op": _words("i c u d"), "payload.source.connector": CLOUDCANAL_CONNECTORS},
+    ),
+    Rule(
+        "debezium",
+        "cloudcanal",
+        1.0,
+        DEBEZIUM_WRAPPER | _inside("payload", CLOUDCANAL_SCHEMA_CHANGE),
+        _NO_OTHER_KEY,
+        values={"payload.source.connector": CLOUDCANAL_CONNECTORS},
+    ),
+    Rule(
+        "debezium",
+        "cloudcanal",
+        1.0,
+        CLOUDCANAL_ROW,
+        _NO_OTHER_KEY,
+        values={"op": _words("i c u d"), "source.connector": CLOUDCANAL_CONNECTORS},
+    ),
+    Rule(
+        "debezium",
+        "cloudcanal",
+        1.0,
+        CLOUDCANAL_SCHEMA_CHANGE,
+        _words("op"),
+        values={"source.connector": CLOUDCANAL_CONNECTORS},
+    ),
+    Rule(
         "dataworks",
         "dataworks",
         1.0,
@@ -269,6 +328,38 @@ RULES: tuple[Rule, ...] = (
         SHAREPLEX_META | _words("meta.posttime meta.idx meta.size"),
         _words("key"),
         values={"meta.op": SHAREPLEX_OPS},
+    # An older page calls the flag of DDL `ddl`.
+    Rule(
+        "cloudcanal",
+        "cloudcanal",
+        1.0,
+        _words("action before data db dbValType entryType pks schema table"),
+        one_of=_words("isDdl ddl"),
+    ),
+    Rule(
+        "maxwell",
+        "maxwell",
+        1.0,
+        _words("database table type ts data"),
+        MAXWELL_OPTIONAL,
+        values={"type": MAXWELL_TYPES},
+    ),
+    Rule(
+        "maxwell",
+        "maxwell",
+        1.0,
+        _words("database type ts sql"),
+        MAXWELL_OPTIONAL | _words("table def charset"),
+        values={"type": MAXWELL_DDL},
+    ),
+    # The rows of Flink's maxwell-json writer: nothing in them names who wrote them.
+    Rule(
+        "maxwell",
+        "maxwell",
+        0.5,
+        _words("data type"),
+        _NO_OTHER_KEY,
+        values={"type": _words("insert delete")},
     ),
 )
 
@@ -282,6 +373,9 @@ def detect(value: str | None) -> Detected:
     dataworks, oms, shareplex), its dialect, and the confidence: 1.0 when the keys and values of exactly one
     format are there, 0.5 when the message fits a format but holds nothing that only this format has, and 0.0
     with format None when it cannot be known. One message is a weak witness: let a topic's messages agree
+    dataworks, cloudcanal, maxwell), its dialect, and the confidence: 1.0 when the keys and values of exactly
+    one format are there, 0.5 when the message fits a format but holds nothing that only this format has, and
+    0.0 with format None when it cannot be known. One message is a weak witness: let a topic's messages agree
     before acting on it.
 
     Errors: NULL, text that is not a JSON object, and other vendors' messages give format None, never an
@@ -290,6 +384,9 @@ def detect(value: str | None) -> Detected:
     Sources: real messages of Canal 1.1.7, Debezium 3.5 and Flink 2.3; PingCAP TiCDC, Canal-JSON protocol;
     Alibaba DataWorks, appendix on message formats; OceanBase OMS, data formats; Alibaba DTS, data formats in
     a message queue.
+    Sources: real messages of Canal 1.1.7, Debezium 3.5, Maxwell 1.22.6 and Flink 2.3; PingCAP TiCDC,
+    Canal-JSON protocol; Alibaba DataWorks, appendix on message formats; CloudCanal, MQ message formats;
+    Huawei DataArts, heartbeat data formats; OceanBase OMS, data formats.
 
     >>> detect('{"data": [{"id": 4}], "type": "INSERT"}')
     Detected(format='canal', dialect='flink', confidence=0.5)

@@ -36,6 +36,10 @@ def type_name(vendor: str | None, code: str | None) -> TypeName | None:
     the message has it. For canal this is a `sqlType` number or a `mysqlType` text; its length is dropped and
     the case of its letters does not count, and the precision of a decimal is kept (string above 38 digits, as
     Spark has no such decimal). The types of OceanBase OMS, by the source's tenant, are read so too.
+    Shape: `vendor` is canal, debezium, dataworks, cloudcanal (the number of jdbcType) or maxwell (the type in
+    `def` of a DDL message); `code` is the text of the code as the message has it. For canal this is a
+    `sqlType` number or a `mysqlType` text; its length is dropped and letters are lower-cased, and the
+    precision of a decimal is kept (string above 38 digits, as Spark has no such decimal).
 
     Units: how the message writes the value stands in the seed's column `unit`.
 

@@ -1,0 +1,80 @@
+{#-
+    Maxwell: one row a message, as JSON values; an update has the new row and the old values of the columns that changed.
+    Facts: github.com/zendesk/maxwell, docs/docs/dataformat.md, and messages of Maxwell 1.22.6; docs/formats/maxwell.md.
+
+    Order: the offset. `xid` is the transaction's number, unique but not said to rise, and starts again with another server;
+    `xoffset` counts inside a transaction and the last row has none; `position` is there only when it is asked for, and never
+    in a bootstrap; `ts` is whole seconds. Messages of one key stand in one partition when Maxwell is told to partition by
+    database, table or primary key.
+-#}
+{%- macro default__maxwell_schema(dialect, with_types) -%}
+struct<
+    database: string,
+    `table`: string,
+    type: string,
+    ts: bigint,
+    xid: string,
+    sql: string,
+    primary_key_columns: array<string>,
+    data: map<string,string>,
+    old: map<string,string>
+>
+{%- endmacro -%}
+
+{%- macro default__maxwell_header(dialect) -%}
+    {%- set rows = ['insert', 'update', 'delete', 'bootstrap-insert'] -%}
+    {%- set ddl = ['table-create', 'table-alter', 'table-drop', 'database-create', 'database-alter', 'database-drop'] -%}
+    {%- set control = ['bootstrap-start', 'bootstrap-complete'] -%}
+    {%- set is_ddl = 'message.type in (' ~ spark_cdc._literals(ddl) ~ ')' -%}
+    {%- set is_rows = 'message.type in (' ~ spark_cdc._literals(rows) ~ ')' -%}
+    {%- set unknown = 'message.type not in (' ~ spark_cdc._literals(rows + ddl + control) ~ ')' -%}
+    {%- set no_image = '(' ~ is_rows ~ ' and coalesce(size(message.data), 0) < 1)' -%}
+    {#- With output_nulls=false a column that became null is left out, and looks like one that is not in the message. -#}
+    {%- set nulls_left_out = "(message.type = 'update' and size(array_except(map_keys(message.old), map_keys(message.data))) > 0)" -%}
+    {%- set kind -%}
+        case when {{ is_rows }} then 'rows' when {{ is_ddl }} then 'ddl' else 'other' end
+    {%- endset -%}
+    {%- set error -%}
+        case
+            when message.type is null then 'other_format'
+            when {{ unknown }} then 'unknown_op'
+            when {{ no_image }} then 'no_image'
+            else 'other_structure'
+        end
+    {%- endset -%}
+    {#- Seconds in rows, milliseconds in DDL. -#}
+    {%- set ts = 'case when ' ~ is_ddl ~ ' then ' ~ spark_cdc._instant('message.ts', 'milliseconds') ~ ' else '
+        ~ spark_cdc._instant('message.ts', 'seconds') ~ ' end' -%}
+    {{- return({
+        'kind': kind,
+        'database_name': 'message.database',
+        'schema_name': none,
+        'table_name': 'message.`table`',
+        'op': 'message.type',
+        'sequence': 'cast(array() as array<decimal(20,0)>)',
+        'committed_at': ts,
+        'transaction_id': 'message.xid',
+        'key_columns': 'case when size(message.primary_key_columns) > 0 then message.primary_key_columns end',
+        'column_types': none,
+        'ddl': "nullif(message.sql, '')",
+        'error': error,
+        'error_condition': ['message.type is null', unknown, no_image, nulls_left_out] | join(' or '),
+    }) -}}
+{%- endmacro -%}
+
+{%- macro default__maxwell_rows(dialect) -%}
+    {{- return({
+        'op': "case message.type when 'bootstrap-insert' then 'snapshot' else message.type end",
+        'image': 'message.data',
+        'before': "case message.type when 'delete' then cast(map() as map<string,string>) when 'update' then message.old end",
+        'overlays': true,
+    }) -}}
+{%- endmacro -%}
+
+{#- A SET is a list of its labels; binaries are base64, which is `value`'s own. -#}
+{%- macro default__maxwell_value(text, column, time_zone, dialect) -%}
+    {%- if column.encoding == 'set' -%}
+        {{- return("array_join(from_json(" ~ text ~ ", 'array<string>'), ',')") -}}
+    {%- endif -%}
+    {{- return(spark_cdc.value(text, column, time_zone)) -}}
+{%- endmacro -%}

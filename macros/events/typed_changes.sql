@@ -111,7 +111,8 @@ typed_changes as (
 
 {#- The texts of the declared columns stand in structs from here on: a look into a map costs more, and each is read often. -#}
 {%- macro _with_exact_numbers(source, format, dialect, columns) -%}
-    {%- set exact_columns = columns | selectattr('family', 'in', ['decimal', 'float', 'double', 'string', 'variant']) | list -%}
+    {%- set exact_columns = columns | selectattr('family', 'in', ['decimal', 'float', 'double', 'string', 'variant']) | list
+        + columns | selectattr('encoding', 'equalto', 'seconds') | list -%}
     {%- set with_texts -%}
         select
             *,

@@ -127,13 +127,23 @@
     {{- return('timestamp_micros(' ~ spark_cdc._epoch_microseconds(number, unit) ~ ')') -}}
 {%- endmacro -%}
 
-{#- Microseconds since 1970-01-01 00:00:00, from 0001-01-01 to 9999-12-31; a finer digit that is not 0 does not fit. -#}
+{#-
+    Microseconds since 1970-01-01 00:00:00, from 0001-01-01 to 9999-12-31. Seconds may have a fraction; a digit finer than a
+    microsecond that is not 0 does not fit.
+-#}
 {%- macro _epoch_microseconds(text, encoding) -%}
+    {%- if encoding == 'seconds' -%}
+        {%- set seconds = 'try_cast(' ~ text ~ ' as decimal(18,6))' -%}
+        {{- return(
+            "case when " ~ text ~ " rlike r'^-?[0-9]{1,12}(?:\\.[0-9]{1,6}+0*+)?\\z' and " ~ seconds
+            ~ " between -62135596800 and 253402300799.999999 then cast(" ~ seconds ~ " * 1000000 as bigint) end"
+        ) -}}
+    {%- endif -%}
     {%- set number = 'try_cast(' ~ text ~ ' as bigint)' -%}
     {%- if encoding == 'nanoseconds' -%}
         {%- set number = 'case when ' ~ number ~ ' % 1000 = 0 then ' ~ number ~ ' div 1000 end' -%}
     {%- endif -%}
-    {%- set factor = {'seconds': 1000000, 'milliseconds': 1000}.get(encoding, 1) -%}
+    {%- set factor = 1000 if encoding == 'milliseconds' else 1 -%}
     {%- set lowest, highest = -62135596800000000 // factor, 253402300799999999 // factor -%}
     {{- return(
         'case when ' ~ number ~ ' between ' ~ lowest ~ ' and ' ~ highest ~ ' then ' ~ number ~ ' * ' ~ factor ~ ' end'

@@ -74,7 +74,7 @@ with {{ spark_cdc._envelope(
     read_before=read_before if is_incremental() else none,
     read_again=spark_cdc._unpaired_halves(this) if reads_again else none,
     where=where,
-    with_types=spark_cdc._reads_types(format, columns)
+    with_types=spark_cdc._reads_types(format, dialect, columns)
 ) }},
 
 {{ spark_cdc._row_changes(
@@ -98,9 +98,9 @@ left anti join read_again
 {%- endmacro -%}
 
 {#- Whether a declared column's value depends on the type that the message names for it: else the types need not be parsed. -#}
-{%- macro _reads_types(format, columns) -%}
+{%- macro _reads_types(format, dialect, columns) -%}
     {%- set value = spark_cdc._format_macro(format, 'value') -%}
-    {%- for column in columns if 'column_types' in value('text', column, 'UTC') -%}
+    {%- for column in columns if 'column_types' in value('text', column, 'UTC', dialect) -%}
         {{- return(true) -}}
     {%- endfor -%}
     {{- return(false) -}}

@@ -11,6 +11,10 @@
         'canal': ['canal'],
         'debezium': ['envelope', 'flat'],
         'dataworks': ['dataworks'],
+        'drs': ['mysql', 'postgresql', 'oracle', 'sqlserver'],
+        'kafka_river_canal': ['kafka_river_canal'],
+        'goldengate': ['goldengate'],
+        'dms': ['dms'],
     }) -}}
 {%- endmacro -%}
 

@@ -13,7 +13,7 @@
         'dataworks': ['dataworks'],
         'drs': ['mysql', 'postgresql', 'oracle', 'sqlserver'],
         'kafka_river_canal': ['kafka_river_canal'],
-        'goldengate': ['goldengate'],
+        'goldengate': ['operation', 'row'],
         'dms': ['dms'],
     }) -}}
 {%- endmacro -%}

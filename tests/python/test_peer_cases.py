@@ -18,7 +18,9 @@ from dbt_spark_cdc.decode import Decoder, Options, Source
 from dbt_spark_cdc.local_spark import local_spark
 from dbt_spark_cdc.macros import MacroLibrary
 
-FORMATS = ("canal", "debezium", "dataworks")
+FORMATS = ("canal", "debezium", "dataworks", "ogg", "aws-dms")
+# Folders whose format has another name here.
+NAMES = {"ogg": "goldengate", "aws-dms": "dms"}
 SHARED = Path(os.environ.get("SPARK_CDC_SHARED") or Path(__file__).resolve().parents[3] / "shared")
 CASES = [
     f"{name}/{case.name}" for name in FORMATS for case in sorted((SHARED / "peer_cases" / name).glob("*"))
@@ -150,7 +152,7 @@ def decoded(state: bool) -> dict[str, list[dict[str, Any]]]:
         for name in FORMATS:
             for dialect in {DIALECTS.get(case) for case in CASES if case.startswith(name + "/")}:
                 cases = [c for c in CASES if c.startswith(name + "/") and DIALECTS.get(c) == dialect]
-                decoder = Decoder(library, Options(name, dialect))
+                decoder = Decoder(library, Options(NAMES.get(name, name), dialect))
                 files = decoder.files([source(case, state) for case in cases])
                 read = decoder.states if state else decoder.changes
                 results.update(zip(cases, read(spark, files), strict=True))

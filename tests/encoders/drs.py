@@ -1,14 +1,15 @@
-"""A log -> messages of Huawei DRS ("JSON" of the Kafka message formats), of MySQL and of the other sources.
+"""A log -> messages of Huawei DRS ("JSON" of the Kafka message formats), of MySQL and the other sources.
 
-Written from the two tables and examples of the vendor's page: the deleted row stands in `old`, a full-load row
-is an INIT, binaries of MySQL are texts of Java byte lists, its TIMESTAMP is seconds with a fraction, bytea of
-GaussDB is hexadecimal, `database` of Oracle is empty. A truncate is a DDL message with its statement.
+Written from the two tables and examples of the vendor's page: the deleted row stands in `old`, a full-load
+row is an INIT, binaries of MySQL are texts of Java byte lists, its TIMESTAMP is seconds with a fraction,
+bytea of GaussDB is hexadecimal, `database` of Oracle is empty. A truncate is a DDL message with a statement.
 """
 
 from __future__ import annotations
 
 import json
 from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
 from typing import Any
 
 from encoders.log import Change, Encoder, Message, Row, Table
@@ -70,6 +71,8 @@ def _value(kind: str, value: Any, dialect: str) -> str | None:
         return value.isoformat(" ")
     if isinstance(value, date):
         return value.isoformat()
+    if isinstance(value, Decimal):
+        return f"{value:f}"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

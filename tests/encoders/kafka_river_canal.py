@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 from encoders.log import Change, Encoder, Message, Row, Table
@@ -38,6 +39,8 @@ def _value(value: Any) -> str | None:
         return None
     if isinstance(value, bytes):
         return value.decode("latin-1")
+    if isinstance(value, Decimal):
+        return f"{value:f}"
     if isinstance(value, float):
         return repr(value).replace("e+", "E").replace("e", "E")
     if isinstance(value, datetime):

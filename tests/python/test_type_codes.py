@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-VENDORS = ["canal", "dataworks", "debezium"]
+VENDORS = ["canal", "dataworks", "debezium", "dms", "drs", "kafka_river_canal"]
 COLUMNS = ["vendor", "code", "name", "spark_type", "unit", "note"]
 
 # java.sql.Types numbers and column types seen in real messages of Canal 1.1.7 from MySQL and MariaDB.
@@ -73,6 +73,17 @@ def test_no_cell_can_break_or_bend_a_seed(repository: Path, vendor: str) -> None
         ("canal", CANAL_SEEN.strip().split("\n")[0].split()),
         ("debezium", DEBEZIUM_SEEN.split()),
         ("dataworks", ["BOOLEAN", "DOUBLE", "DATE", "BYTES", "LONG", "STRING"]),
+        # The types and numbers of the examples on the vendor's page.
+        (
+            "drs",
+            "binary varchar text varbinary blob int datetime timestamp char float double decimal".split(),
+        ),
+        ("drs", [f"mysql {n}" for n in (-2, 12, -1, -3, 2004, 4, 94, 93, 1, 6, 8, 3)]),
+        ("drs", "tstzrange int4range character json boolean bit smallint bytea".split()),
+        ("drs", ["timestamp without time zone"]),
+        ("drs", [f"gaussdb {n}" for n in (16, 46, 42, 9, 22, 8, 20, 2, 15)]),
+        ("kafka_river_canal", "bigint varchar timestamp decimal".split()),
+        ("dms", "INT32 STRING WSTRING TIMESTAMP".split()),
     ],
 )
 def test_every_code_seen_in_messages_is_there(repository: Path, vendor: str, codes: list[str]) -> None:

@@ -72,6 +72,24 @@ DATAWORKS_OPS = CANAL_TYPES - {"UPDATE"} | _words(
     "UPDATE_BEFOR UPDATE_BEFORE UPDATE_AFTER TRANSACTION_BEGIN TRANSACTION_END"
 )
 
+# Huawei DRS, the sources that are not MySQL. Of MySQL the keys are those of older Canal.
+DRS_KEYS = (CANAL_KEYS - {"mysqlType"}) | _words("columnType dbType schema opType")
+DRS_TYPES = _words("INSERT UPDATE DELETE DDL")
+# The vendor's page has "GaussDB Primary/Standby" in an example and names the others where it tells of `es`.
+DRS_SOURCES = {
+    "postgresql": frozenset({"PostgreSQL", "GaussDB Primary/Standby"}),
+    "oracle": frozenset({"Oracle"}),
+    "sqlserver": frozenset({"Microsoft SQL Server"}),
+}
+
+KAFKA_RIVER_CANAL_KEYS = _words("binlog time canalTime db table event columns keys")
+
+DMS_METADATA = _words("metadata.record-type metadata.operation")
+DMS_CONTROL = _words(
+    "create-table rename-table drop-table change-columns add-column drop-column rename-column "
+    "column-type-change"
+)
+
 # The first rule that fits gives the answer. No rule fits a message of a format that is not listed: vendors
 # that reuse these field names differ in a key or value asked for here, and where they do not, there is no
 # rule (see the tests of other vendors' messages).
@@ -215,6 +233,63 @@ RULES: tuple[Rule, ...] = (
     ),
     # The vendor's list of op values ends in dots, and no other vendor has these keys under `schema`.
     Rule("dataworks", "dataworks", 0.5, DATAWORKS_KEYS),
+    # The only message of MySQL that older Canal has not.
+    Rule("drs", "mysql", 1.0, CANAL_KEYS, _NO_OTHER_KEY, values={"type": _words("INIT_DDL")}),
+    *(
+        Rule("drs", dialect, 1.0, DRS_KEYS, _NO_OTHER_KEY, values={"type": DRS_TYPES, "dbType": sources})
+        for dialect, sources in DRS_SOURCES.items()
+    ),
+    Rule(
+        "kafka_river_canal",
+        "kafka_river_canal",
+        1.0,
+        KAFKA_RIVER_CANAL_KEYS,
+        _words("xid"),
+        values={"event": _words("i u d")},
+    ),
+    Rule(
+        "goldengate",
+        "operation",
+        1.0,
+        _words("table op_type op_ts pos"),
+        one_of=_words("before after"),
+        values={"op_type": _words("I U D T")},
+    ),
+    # A truncate without images is written so by both formatters.
+    Rule(
+        "goldengate",
+        "row",
+        1.0,
+        _words("table op_type op_ts current_ts pos"),
+        values={"op_type": _words("I U D")},
+    ),
+    # The rows of Flink's ogg-json writer.
+    Rule(
+        "goldengate",
+        "operation",
+        0.5,
+        _words("op_type"),
+        _words("before after"),
+        one_of=_words("before after"),
+        values={"op_type": _words("I D")},
+    ),
+    Rule(
+        "dms",
+        "dms",
+        1.0,
+        DMS_METADATA | {"data"},
+        values={
+            "metadata.record-type": _words("data"),
+            "metadata.operation": _words("load insert update delete"),
+        },
+    ),
+    Rule(
+        "dms",
+        "dms",
+        1.0,
+        DMS_METADATA,
+        values={"metadata.record-type": _words("control"), "metadata.operation": DMS_CONTROL},
+    ),
 )
 
 _UNKNOWN = Detected(None, None, 0.0)
@@ -223,16 +298,17 @@ _UNKNOWN = Detected(None, None, 0.0)
 def detect(value: str | None) -> Detected:
     """Tell the format and dialect of one message, or that it cannot be told.
 
-    Shape: `value` is the message's text, a JSON object. The answer holds the format (canal, debezium,
-    dataworks), its dialect, and the confidence: 1.0 when the keys and values of exactly one format are there,
-    0.5 when the message fits a format but holds nothing that only this format has, and 0.0 with format None
+    Shape: `value` is the message's text, a JSON object. The answer holds the format (canal, debezium and so
+    on), its dialect, and the confidence: 1.0 when the keys and values of exactly one format are there, 0.5
+    when the message fits a format but holds nothing that only this format has, and 0.0 with format None
     when it cannot be known. One message is a weak witness: let a topic's messages agree before acting on it.
 
     Errors: NULL, text that is not a JSON object, and other vendors' messages give format None, never an
     exception.
 
     Sources: real messages of Canal 1.1.7, Debezium 3.5 and Flink 2.3; PingCAP TiCDC, Canal-JSON protocol;
-    Alibaba DataWorks, appendix on message formats.
+    Alibaba DataWorks, appendix on message formats; Huawei DRS, Kafka message formats; KafkaRiverCanal, Kafka
+    message specification; Oracle GoldenGate, JSON formatter; AWS DMS, Kafka as a target.
 
     >>> detect('{"data": [{"id": 4}], "type": "INSERT"}')
     Detected(format='canal', dialect='flink', confidence=0.5)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LARGEST_SPARK_DECIMAL = 38
+# Vendors that write the types of MySQL with their lengths.
+_WITH_LENGTHS = ("canal", "kafka_river_canal")
 _ARGUMENTS = re.compile(r"\s*\((.*)\)", re.DOTALL)
 _PRECISION_AND_SCALE = re.compile(r"([0-9]{1,3})(?:,([0-9]{1,3}))?", re.ASCII)
 
@@ -29,9 +31,11 @@ class TypeName(NamedTuple):
 def type_name(vendor: str | None, code: str | None) -> TypeName | None:
     """Look a vendor's type code up in the seeds `seeds/type_codes/*.csv`, or return None.
 
-    Shape: `vendor` is canal, debezium or dataworks; `code` is the text of the code as the message has it. For
-    canal this is a `sqlType` number or a `mysqlType` text; its length is dropped and letters are lower-cased,
-    and the precision of a decimal is kept (string above 38 digits, as Spark has no such decimal).
+    Shape: `vendor` names a seed, such as canal, debezium or drs; `code` is the text of the code as the
+    message has it. For canal this is a `sqlType` number or a `mysqlType` text, for kafka_river_canal the text
+    of `t`; its length is dropped and letters are lower-cased, and the precision of a decimal is kept (string
+    above 38 digits, as Spark has no such decimal). For drs a `sqlType` number stands behind `mysql` or
+    `gaussdb`, as in `gaussdb 16`, because the numbers mean other types by source.
 
     Units: how the message writes the value stands in the seed's column `unit`.
 
@@ -45,7 +49,7 @@ def type_name(vendor: str | None, code: str | None) -> TypeName | None:
     """
     if vendor is None or code is None:
         return None
-    if vendor != "canal":
+    if vendor not in _WITH_LENGTHS:
         return _type_names().get((vendor, code))
     arguments = _ARGUMENTS.search(code)
     base = code if arguments is None else code[: arguments.start()] + code[arguments.end() :]

@@ -38,6 +38,36 @@ struct<
         )
     {%- endset -%}
     {%- set no_image = '(' ~ type ~ " = 'data' and coalesce(size(message.data), 0) < 1)" -%}
+    {#- The endpoint leaves out what is NULL or empty unless it is told not to: which of both, no message tells. -#}
+    {%- set has_partner = 'map_contains_key(message.data, substr(name, 4))' -%}
+    {%- set null_left_out -%}
+        (
+            {{ op }} = 'update'
+            and (
+                size(array_except(map_keys(message.`before-image`), map_keys(message.data))) > 0
+                or (
+                    contains(value, '"BI_')
+                    and exists(map_keys(message.data), name -> startswith(name, 'BI_') and {{ has_partner }})
+                    and exists(map_keys(message.data), name -> startswith(name, 'BI_') and not {{ has_partner }})
+                )
+            )
+        )
+    {%- endset -%}
+    {%- set error_condition -%}
+        {{ type }} is null
+        or {{ op }} is null
+        or not {{ is_known }}
+        or {{ no_image }}
+        or {{ null_left_out }}
+    {%- endset -%}
+    {%- set error -%}
+        case
+            when {{ type }} is null or {{ op }} is null then 'other_format'
+            when not {{ is_known }} then 'unknown_op'
+            when {{ no_image }} then 'no_image'
+            else 'null_left_out'
+        end
+    {%- endset -%}
     {%- set committed_at = 'message.metadata.`commit-timestamp`' -%}
     {%- set columns = 'message.control.`table-def`.columns' -%}
     {{- return({
@@ -56,9 +86,8 @@ struct<
         'column_types': 'case when size(' ~ columns ~ ') = size(array_distinct(map_keys(' ~ columns
             ~ '))) then map_from_arrays(map_keys(' ~ columns ~ '), map_values(' ~ columns ~ ').type) end',
         'ddl': 'case when ' ~ type ~ " = 'control' then get_json_object(value, '$.control') end",
-        'error': 'case when ' ~ type ~ ' is null or ' ~ op ~ " is null then 'other_format' when not " ~ is_known
-            ~ " then 'unknown_op' else 'no_image' end",
-        'error_condition': type ~ ' is null or ' ~ op ~ ' is null or not ' ~ is_known ~ ' or ' ~ no_image,
+        'error': error,
+        'error_condition': error_condition,
     }) -}}
 {%- endmacro -%}
 

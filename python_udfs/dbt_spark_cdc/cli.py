@@ -56,7 +56,7 @@ def main() -> None:
     "format_",
     default=AUTO,
     metavar="NAME",
-    help="The messages' format: canal, debezium, dataworks, or auto, which tells it from each file's first "
+    help="The messages' format, such as canal or debezium, or auto, which tells it from each file's first "
     "messages.  [default: auto]",
 )
 @click.option("--dialect", metavar="NAME", help="Whose way of writing the format, such as flat for debezium.")

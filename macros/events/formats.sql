@@ -15,6 +15,13 @@
         'shareplex': ['oms', 'shareplex', 'flink'],
         'cloudcanal': ['cloudcanal'],
         'maxwell': ['maxwell'],
+        'canal': ['canal'],
+        'debezium': ['envelope', 'flat'],
+        'dataworks': ['dataworks'],
+        'drs': ['mysql', 'postgresql', 'oracle', 'sqlserver'],
+        'kafka_river_canal': ['kafka_river_canal'],
+        'goldengate': ['operation', 'row'],
+        'dms': ['dms'],
     }) -}}
 {%- endmacro -%}
 

@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from dbt_spark_cdc.macros import MacroLibrary
 from harness import Project, Run
 
 CHANGES = "source('raw', 'messages')"
@@ -16,7 +18,7 @@ GOOD = {
     "key": "['id']",
     "columns": "{'id': 'bigint', 'amount': 'decimal(20,4)'}",
 }
-FORMATS = "canal, debezium, dataworks"
+FORMATS = ", ".join(MacroLibrary(Path(__file__).resolve().parents[2]).formats())
 SPELLING = "Correct the spelling, or leave the argument out where it has a default."
 TYPES = (
     "a type of string, binary, boolean, tinyint, smallint, int, bigint, decimal, float, double, date, timestamp, "

@@ -7,6 +7,7 @@ test suites for JSON readers (structure, numbers, text) and what was seen in rea
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +18,31 @@ from test_golden import read
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+class ColumnList(str):
+    """A template whose row is a list of columns: `"id":"1"` goes into it as `{"n":"id","v":"1"}`."""
+
+    __slots__ = ()
+
+    def __mod__(self, image: str) -> str:
+        columns, at = [], 0
+        while member := re.compile(r'\s*("(?:[^"\\]|\\.)*")\s*:', re.DOTALL).match(image, at):
+            end, depth, in_text = member.end(), 0, False
+            while end < len(image) and (in_text or depth or image[end] != ","):
+                if in_text and image[end] == "\\":
+                    end += 1
+                elif image[end] == '"':
+                    in_text = not in_text
+                elif not in_text:
+                    depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(image[end], 0)
+                end += 1
+            columns.append(f'{{"n":{member[1]},"v":{image[member.end() : end]}}}')
+            at = end + 1
+        # What is no member stays as it stands, to be refused.
+        rest = [image[at:]] if at <= len(image) else []
+        return self.replace("%s", ",".join(columns + rest))
+
 
 # One row change, into whose row image `%s` goes: the shortest message of each format.
 TEMPLATES = {
@@ -30,6 +56,13 @@ TEMPLATES = {
     "cloudcanal": '{"action":"INSERT","entryType":"ROWDATA","db":"shop","schema":"shop","table":"orders",'
     '"execTs":1,"before":[],"data":[{%s}]}',
     "maxwell": '{"database":"shop","table":"orders","type":"insert","ts":1,"data":{%s}}',
+    "drs": '{"database":"shop","table":"orders","type":"INSERT","id":1,"es":1,"data":[{%s}],"old":null}',
+    "kafka_river_canal": ColumnList(
+        '{"binlog":"4@mysql-bin.000001","time":1,"db":"shop","table":"orders","event":"i","columns":[%s]}'
+    ),
+    "goldengate": '{"table":"shop.orders","op_type":"I","pos":"1","before":null,"after":{%s}}',
+    "dms": '{"data":{%s},"metadata":{"record-type":"data","operation":"insert","schema-name":"shop",'
+    '"table-name":"orders"}}',
 }
 FORMATS = list(TEMPLATES)
 GOOD_IMAGE = '"id":"1","name":"Ann","note":null'
@@ -64,6 +97,13 @@ NO_ROW = {
     "cloudcanal": "no_rows",
     "maxwell": "no_image",
 }
+    "drs": "no_rows",
+    "kafka_river_canal": "no_image",
+    "goldengate": "no_image",
+    "dms": "no_image",
+}
+# In a list of columns a name is a text.
+NOT_IN_FORMAT = {("kafka_river_canal", "name over the limit")}
 
 
 def error(*codes: str) -> dict[str, Any]:
@@ -443,6 +483,143 @@ def of_maxwell() -> Iterator[Bad]:
     yield Bad("Canal", utf8(TEMPLATES["canal"] % GOOD_IMAGE), error("unknown_op"))
     yield Bad("Debezium", utf8(TEMPLATES["debezium"] % GOOD_IMAGE), error("other_format"))
     yield Bad("DataWorks", utf8(TEMPLATES["dataworks"] % GOOD_IMAGE), error("other_format"))
+def others(**codes: str) -> Iterator[Bad]:
+    """Messages of other formats, and what each is here: nothing of ours, where it is not said."""
+    messages = {"Maxwell": MAXWELL, "OceanBase": OCEANBASE, "CloudCanal": CLOUDCANAL}
+    messages |= {name: template % GOOD_IMAGE for name, template in TEMPLATES.items()}
+    for name, text in messages.items():
+        if name not in codes or codes[name]:
+            yield Bad(f"message of {name}", utf8(text), error(codes.get(name, "other_format")))
+
+
+def of_drs() -> Iterator[Bad]:
+    good = TEMPLATES["drs"] % GOOD_IMAGE
+    update = '{"type":"UPDATE","table":"orders","id":1,"data":[{"id":"1"}],"old":[%s]}'
+    yield Bad("op of another case", utf8(good.replace('"INSERT"', '"insert"')), error("unknown_op"))
+    yield Bad("unknown op", utf8(good.replace('"INSERT"', '"MERGE"')), error("unknown_op"))
+    yield Bad("no op", utf8(good.replace('"type":"INSERT",', "")), error("other_format"))
+    yield Bad("an empty object", b"{}", error("other_format"))
+    yield Bad("op twice", utf8(good.replace('"es":1', '"type":"DELETE"')), error("duplicate_key"))
+    yield Bad(
+        "row in Canal's place",
+        utf8(good.replace('"INSERT"', '"DELETE"')),
+        error("no_rows"),
+    )
+    yield Bad("data is null", b'{"type":"INSERT","table":"orders","id":1,"data":null}', error("no_rows"))
+    yield Bad("a row is null", b'{"type":"INIT","table":"orders","id":1,"data":[null]}', error("no_rows"))
+    yield Bad("data is a text", b'{"type":"INSERT","table":"orders","id":1,"data":"x"}', error("no_rows"))
+    yield Bad("old is longer", utf8(update % '{"id":"2"},{"id":"3"}'), error("array_lengths_differ"))
+    yield Bad("old is a text", utf8(update.replace("[%s]", '"x"')), error("other_structure"))
+    yield Bad("the time is a text", utf8(good.replace('"es":1', '"es":"x"')), error("other_structure"))
+    for number in ("null", '"x"', '""', "1.5", "1e3", "-1", "9" * 21):
+        yield Bad(f"id {number[:5]}", utf8(good.replace('"id":1,', f'"id":{number},')), error("no_sequence"))
+    yield Bad("id is a text", utf8(good.replace('"id":1,', '"id":"1",')), GOOD)
+    yield Bad("another source", utf8(good.replace('"es"', '"dbType":"Oracle","es"')), error("other_format"))
+    yield from others(Maxwell="unknown_op", canal="no_sequence", drs="")
+
+
+def of_kafka_river_canal() -> Iterator[Bad]:
+    template = TEMPLATES["kafka_river_canal"]
+    good = template % GOOD_IMAGE
+    column = '{"n":"id","v":"1"}'
+    yield Bad("event of another case", utf8(good.replace('"i"', '"I"')), error("unknown_op"))
+    yield Bad("event is a word", utf8(good.replace('"i"', '"insert"')), error("unknown_op"))
+    yield Bad("no event", utf8(good.replace('"event":"i",', "")), error("other_format"))
+    yield Bad("an empty object", b"{}", error("other_format"))
+    yield Bad("event twice", utf8(good.replace('"time":1', '"event":"d"')), error("duplicate_key"))
+    for name, columns in {
+        "a column without a name": f'{column},{{"v":"1"}}',
+        "a name is null": '{"n":null,"v":"1"}',
+        "a column is null": f"{column},null",
+        "a value beside the flag": '{"n":"id","v":"1","null":true}',
+        "a flag is a word": '{"n":"id","v":"1","null":"no"}',
+    }.items():
+        yield Bad(name, utf8(template.replace("%s", columns)), error("other_structure"))
+    for name, columns in {
+        "a value twice": '{"n":"id","v":"1","v":"2"}',
+        "a value twice by its escape": r'{"n":"id","v":"1","\u0076":"2"}',
+        "a column twice": f"{column},{column}",
+    }.items():
+        yield Bad(name, utf8(template.replace("%s", columns)), error("duplicate_key"))
+    yield Bad("no columns", utf8(template.replace("%s", "")), error("no_image"))
+    yield Bad("columns is a text", b'{"event":"i","columns":"x"}', error("no_image"))
+    yield Bad("updated is missing", utf8(good.replace('"i"', '"u"')), error("other_structure"))
+    for binlog in (
+        "null",
+        '""',
+        '"mysql-bin.000001"',
+        '"x@mysql-bin.000001"',
+        '"4@mysql-bin"',
+        f'"{"9" * 21}@b.1"',
+    ):
+        text = good.replace('"4@mysql-bin.000001"', binlog)
+        yield Bad(f"binlog {binlog[:20]}", utf8(text), error("no_sequence"))
+    yield Bad("the time is a text", utf8(good.replace('"time":1', '"time":"x"')), error("other_structure"))
+    yield from others(kafka_river_canal="")
+
+
+def of_goldengate() -> Iterator[Bad]:
+    good = TEMPLATES["goldengate"] % GOOD_IMAGE
+    yield Bad("op of another case", utf8(good.replace('"I"', '"i"')), error("unknown_op"))
+    yield Bad("op is a word", utf8(good.replace('"I"', '"INSERT"')), error("unknown_op"))
+    yield Bad("no op", utf8(good.replace('"op_type":"I",', "")), error("other_format"))
+    yield Bad("an empty object", b"{}", error("other_format"))
+    yield Bad("op twice", utf8(good.replace('"before"', '"op_type":"D","before"')), error("duplicate_key"))
+    yield Bad("no row", b'{"op_type":"I","before":{"id":1}}', error("no_image"))
+    yield Bad("an empty row", b'{"op_type":"I","after":{}}', error("no_image"))
+    yield Bad("a delete without its row", b'{"op_type":"D","after":{"id":1}}', error("no_image"))
+    yield Bad("after is a text", b'{"op_type":"I","after":"x"}', error("no_image"))
+    yield Bad(
+        "before is a list", utf8(good.replace('"before":null', '"before":["x"]')), error("other_structure")
+    )
+    for pos in ('"x"', '""', "1.5", '"-1"', f'"{"9" * 21}"'):
+        yield Bad(f"pos {pos[:5]}", utf8(good.replace('"pos":"1"', f'"pos":{pos}')), error("no_sequence"))
+    yield Bad("pos is a number", utf8(good.replace('"pos":"1"', '"pos":1')), GOOD)
+    yield Bad("no pos", utf8(good.replace('"pos":"1",', "")), GOOD)
+    yield from others(goldengate="")
+
+
+def of_dms() -> Iterator[Bad]:
+    good = TEMPLATES["dms"] % GOOD_IMAGE
+    yield Bad("op of another case", utf8(good.replace('"insert"', '"Insert"')), error("unknown_op"))
+    yield Bad("unknown op", utf8(good.replace('"insert"', '"upsert"')), error("unknown_op"))
+    yield Bad(
+        "another record type",
+        utf8(good.replace('"record-type":"data"', '"record-type":"event"')),
+        error("unknown_op"),
+    )
+    yield Bad(
+        "a row in a control record",
+        utf8(good.replace('"record-type":"data"', '"record-type":"control"')),
+        error("unknown_op"),
+    )
+    yield Bad("no op", utf8(good.replace('"operation":"insert",', "")), error("other_format"))
+    yield Bad("no record type", utf8(good.replace('"record-type":"data",', "")), error("other_format"))
+    yield Bad("an empty object", b"{}", error("other_format"))
+    yield Bad("metadata is a text", b'{"data":{"id":1},"metadata":"x"}', error("other_format"))
+    yield Bad(
+        "op twice",
+        utf8(good.replace('"schema-name"', '"operation":"delete","schema-name"')),
+        error("duplicate_key"),
+    )
+    yield Bad(
+        "metadata twice",
+        utf8(good.replace('"metadata"', '"metadata":null,"metadata"')),
+        error("duplicate_key"),
+    )
+    yield Bad(
+        "a prefixed name twice",
+        utf8(TEMPLATES["dms"].replace('"insert"', '"update"') % '"id":1,"BI_id":2,"BI_id":3'),
+        error("duplicate_key"),
+    )
+    yield Bad("no row", utf8(good.replace('{"data"', '{"other"')), error("no_image"))
+    yield Bad("an empty row", utf8(TEMPLATES["dms"] % ""), error("no_image"))
+    yield Bad(
+        "the row before is a list",
+        utf8(good.replace('{"data"', '{"before-image":["x"],"data"')),
+        error("other_structure"),
+    )
+    yield from others(dms="")
 
 
 OF_ONE_FORMAT = {
@@ -455,6 +632,17 @@ OF_ONE_FORMAT = {
     "maxwell": of_maxwell,
 }
 CASES = {name: [*of_any_format(name), *OF_ONE_FORMAT[name]()] for name in FORMATS}
+    "drs": of_drs,
+    "kafka_river_canal": of_kafka_river_canal,
+    "goldengate": of_goldengate,
+    "dms": of_dms,
+}
+CASES = {
+    name: [
+        bad for bad in (*of_any_format(name), *OF_ONE_FORMAT[name]()) if (name, bad.name) not in NOT_IN_FORMAT
+    ]
+    for name in FORMATS
+}
 
 
 def message(offset: int, value: bytes | None) -> Message:

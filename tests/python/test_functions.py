@@ -236,6 +236,39 @@ SHAREPLEX_META = {
     "posttime": "2020-12-07T13:22:00",
 }
 
+DRS = {key: value for key, value in CANAL_BEFORE_GTID.items() if key != "mysqlType"} | {
+    "columnType": {"id": "bigint"},
+    "dbType": "GaussDB Primary/Standby",
+    "schema": "s",
+    "opType": "INSERT",
+}
+KAFKA_RIVER_CANAL = {
+    "binlog": "6816@mysql-bin.000070",
+    "time": 1,
+    "canalTime": 1,
+    "db": "d",
+    "table": "t",
+    "event": "i",
+    "columns": [],
+    "keys": ["id"],
+}
+GOLDENGATE = {
+    "table": "D.T",
+    "op_type": "I",
+    "op_ts": "x",
+    "current_ts": "x",
+    "pos": "1",
+    "before": {},
+    "after": {"id": 1},
+}
+GOLDENGATE_ROW = {key: value for key, value in GOLDENGATE.items() if key not in ("before", "after")} | {
+    "ID": 1
+}
+DMS = {
+    "data": {"id": 1},
+    "metadata": {"operation": "insert", "record-type": "data", "schema-name": "s", "table-name": "t"},
+}
+
 
 def wrapped(payload: dict, name: str) -> dict:
     return {"schema": {"type": "struct", "fields": [], "optional": False, "name": name}, "payload": payload}
@@ -364,15 +397,34 @@ KNOWN = {
         DATAWORKS | {"payload": DATAWORKS["payload"] | {"op": "XBEGIN"}},
         ("dataworks", "dataworks", 0.5),
     ),
+    "a full-load table of Huawei DRS from MySQL": (
+        CANAL_BEFORE_GTID | {"type": "INIT_DDL", "isDdl": True, "data": None},
+        ("drs", "mysql", 1.0),
+    ),
+    "a row of Huawei DRS from GaussDB": (DRS, ("drs", "postgresql", 1.0)),
+    "a row of Huawei DRS from Oracle": (DRS | {"dbType": "Oracle"}, ("drs", "oracle", 1.0)),
+    "a statement of Huawei DRS from SQL Server": (
+        DRS | {"dbType": "Microsoft SQL Server", "type": "DDL", "isDdl": True, "data": None},
+        ("drs", "sqlserver", 1.0),
+    ),
+    "a row of KafkaRiverCanal": (KAFKA_RIVER_CANAL, ("kafka_river_canal", "kafka_river_canal", 1.0)),
+    "a row of OGG": (GOLDENGATE, ("goldengate", "operation", 1.0)),
+    "a row of OGG by its row formatter": (GOLDENGATE_ROW, ("goldengate", "row", 1.0)),
+    "a row of the OGG writer of Flink": (
+        {"before": None, "after": {"id": 4}, "op_type": "I"},
+        ("goldengate", "operation", 0.5),
+    ),
+    "a row of AWS DMS": (DMS, ("dms", "dms", 1.0)),
+    "a control record of AWS DMS": (
+        {"metadata": {"operation": "create-table", "record-type": "control"}},
+        ("dms", "dms", 1.0),
+    ),
 }
 
 UNKNOWN: dict[str, Any] = {
     "a row of Huawei DRS from MySQL": CANAL_BEFORE_GTID | {"type": "UPDATE", "old": [{"id": "1"}]},
     "a full-load row of Huawei DRS": CANAL_BEFORE_GTID | {"type": "INIT"},
-    "a row of Huawei DRS from GaussDB": {
-        key: value for key, value in CANAL_BEFORE_GTID.items() if key != "mysqlType"
-    }
-    | {"columnType": {}, "dbType": "GaussDB", "schema": "s", "opType": "UPDATE"},
+    "a row of Huawei DRS whose source is not known": DRS | {"dbType": "GaussDB(for MySQL)"},
     "a document of Huawei DRS from MongoDB": {
         "id": 256,
         "op": "INSERT",
@@ -424,6 +476,29 @@ UNKNOWN: dict[str, Any] = {
         "columns": [],
         "keys": ["id"],
     },
+    "a statement of CloudCanal, Canal": CANAL_BEFORE_GTID
+    | {"type": "ALTER", "tableChanges": {"type": "ALTER"}},
+    "a row of CloudCanal, Debezium": wrapped(
+        {
+            "op": "u",
+            "ts_ms": 1,
+            "after": {},
+            "before": {},
+            "source": {"db": "d", "table": "t", "connector": "MySQL", "file": "f", "pos": 1},
+        },
+        "d.t.Envelope",
+    ),
+    "a statement of CloudCanal, Debezium": wrapped(
+        {
+            "databaseName": "d",
+            "ddl": "alter table t",
+            "ts_ms": 1,
+            "source": {"connector": "MySQL"},
+            "tableChanges": {"type": "ALTER"},
+        },
+        "x",
+    ),
+    "a row of Aliyun DTS, Canal": CANAL | {"serverId": "1"},
     "a row of Maxwell": {
         "database": "d",
         "table": "t",
@@ -446,9 +521,11 @@ UNKNOWN: dict[str, Any] = {
         "pos": "1",
         "before": {},
         "after": {"id": 1},
+    "a truncate of OGG, by either formatter": {
+        key: value for key, value in (GOLDENGATE | {"op_type": "T"}).items() if key not in ("before", "after")
     },
-    "a row of the OGG writer of Flink": {"before": None, "after": {"id": 4}, "op_type": "I"},
-    "a row of AWS DMS": {"data": {"id": 1}, "metadata": {"operation": "insert", "record-type": "data"}},
+    "a row of OGG with other names of operations": GOLDENGATE | {"op_type": "INSERT"},
+    "an event of AWS DMS that is not listed": DMS | {"metadata": DMS["metadata"] | {"operation": "restart"}},
     "a row of TiCDC, Debezium": ENVELOPE | {"source": SOURCE | {"connector": "TiCDC"}},
     "a Debezium row with an unknown op": ENVELOPE | {"op": "i"},
     "a Debezium row whose op is no text": ENVELOPE | {"op": ["c"]},
@@ -574,6 +651,12 @@ TYPES = [
     ("oms_oracle", "TIMESTAMP(9) WITH TIME ZONE", ("TIMESTAMP WITH TIME ZONE", "timestamp")),
     ("cloudcanal", "-7", ("BIT", "decimal(20)")),
     ("maxwell", "set", ("SET", "string")),
+    ("drs", "mysql 94", ("DATETIME", "timestamp_ntz")),
+    ("drs", "gaussdb 16", ("TIMESTAMP", "timestamp_ntz")),
+    ("drs", "16", None),
+    ("drs", "timestamp without time zone", ("TIMESTAMP", "timestamp_ntz")),
+    ("kafka_river_canal", "decimal(10,4)", ("DECIMAL", "decimal(10,4)")),
+    ("dms", "INT32", ("INT32", "int")),
     ("canal", "94", None),
     ("canal", "", None),
     ("canal", "bigint'; drop table x", None),

@@ -11,6 +11,7 @@ import yaml
 
 VENDORS = ["canal", "dataworks", "debezium", "oms_mysql", "oms_oracle"]
 VENDORS = ["canal", "cloudcanal", "dataworks", "debezium", "maxwell"]
+VENDORS = ["canal", "dataworks", "debezium", "dms", "drs", "kafka_river_canal"]
 COLUMNS = ["vendor", "code", "name", "spark_type", "unit", "note"]
 
 # java.sql.Types numbers and column types seen in real messages of Canal 1.1.7 from MySQL and MariaDB.
@@ -50,6 +51,17 @@ INTEGER|NUMBER|FLOAT|BINARY_FLOAT|BINARY_DOUBLE|VARCHAR2|NVARCHAR2|INTERVAL YEAR
 INTERVAL DAY TO SECOND|CLOB|NCLOB|ROWID|UROWID|BLOB|BFILE|RAW|DATE|TIMESTAMP|TIMESTAMP WITH TIME ZONE
 TIMESTAMP WITH LOCAL TIME ZONE
 """
+
+# The types and numbers of the examples on the vendor's page.
+DRS_SEEN = """
+binary|varchar|text|varbinary|blob|int|datetime|timestamp|char|float|double|decimal
+mysql -2|mysql 12|mysql -1|mysql -3|mysql 2004|mysql 4|mysql 94|mysql 93|mysql 1|mysql 6|mysql 8|mysql 3
+timestamp without time zone|tstzrange|int4range|character|json|boolean|bit|smallint|bytea
+gaussdb 16|gaussdb 46|gaussdb 42|gaussdb 9|gaussdb 22|gaussdb 8|gaussdb 20|gaussdb 2|gaussdb 15
+"""
+KAFKA_RIVER_CANAL_SEEN = "bigint varchar timestamp decimal"
+# Names seen in control records of public messages.
+DMS_SEEN = "INT32 STRING WSTRING TIMESTAMP"
 
 
 def rows(repository: Path, vendor: str) -> list[dict[str, str]]:
@@ -97,6 +109,9 @@ def test_no_cell_can_break_or_bend_a_seed(repository: Path, vendor: str) -> None
         ("cloudcanal", CLOUDCANAL_TABLE.split()),
         ("maxwell", MAXWELL_SEEN.split()),
         ("dataworks", ["BOOLEAN", "DOUBLE", "DATE", "BYTES", "LONG", "STRING"]),
+        ("drs", [code for line in DRS_SEEN.strip().split("\n") for code in line.split("|")]),
+        ("kafka_river_canal", KAFKA_RIVER_CANAL_SEEN.split()),
+        ("dms", DMS_SEEN.split()),
     ],
 )
 def test_every_code_seen_in_messages_is_there(repository: Path, vendor: str, codes: list[str]) -> None:

@@ -92,6 +92,22 @@ MAXWELL_DDL = _words("table-create table-alter table-drop database-create databa
 MAXWELL_OPTIONAL = _words(
     "old xid xoffset commit position gtid server_id thread_id schema_id primary_key primary_key_columns "
     "query push_timestamp"
+# Huawei DRS, the sources that are not MySQL. Of MySQL the keys are those of older Canal.
+DRS_KEYS = (CANAL_KEYS - {"mysqlType"}) | _words("columnType dbType schema opType")
+DRS_TYPES = _words("INSERT UPDATE DELETE DDL")
+# The vendor's page has "GaussDB Primary/Standby" in an example and names the others where it tells of `es`.
+DRS_SOURCES = {
+    "postgresql": frozenset({"PostgreSQL", "GaussDB Primary/Standby"}),
+    "oracle": frozenset({"Oracle"}),
+    "sqlserver": frozenset({"Microsoft SQL Server"}),
+}
+
+KAFKA_RIVER_CANAL_KEYS = _words("binlog time canalTime db table event columns keys")
+
+DMS_METADATA = _words("metadata.record-type metadata.operation")
+DMS_CONTROL = _words(
+    "create-table rename-table drop-table change-columns add-column drop-column rename-column "
+    "column-type-change"
 )
 
 # The first rule that fits gives the answer. No rule fits a message of a format that is not listed: vendors
@@ -360,6 +376,62 @@ RULES: tuple[Rule, ...] = (
         _words("data type"),
         _NO_OTHER_KEY,
         values={"type": _words("insert delete")},
+    # The only message of MySQL that older Canal has not.
+    Rule("drs", "mysql", 1.0, CANAL_KEYS, _NO_OTHER_KEY, values={"type": _words("INIT_DDL")}),
+    *(
+        Rule("drs", dialect, 1.0, DRS_KEYS, _NO_OTHER_KEY, values={"type": DRS_TYPES, "dbType": sources})
+        for dialect, sources in DRS_SOURCES.items()
+    ),
+    Rule(
+        "kafka_river_canal",
+        "kafka_river_canal",
+        1.0,
+        KAFKA_RIVER_CANAL_KEYS,
+        _words("xid"),
+        values={"event": _words("i u d")},
+    ),
+    Rule(
+        "goldengate",
+        "operation",
+        1.0,
+        _words("table op_type op_ts pos"),
+        one_of=_words("before after"),
+        values={"op_type": _words("I U D T")},
+    ),
+    # A truncate without images is written so by both formatters.
+    Rule(
+        "goldengate",
+        "row",
+        1.0,
+        _words("table op_type op_ts current_ts pos"),
+        values={"op_type": _words("I U D")},
+    ),
+    # The rows of Flink's ogg-json writer.
+    Rule(
+        "goldengate",
+        "operation",
+        0.5,
+        _words("op_type"),
+        _words("before after"),
+        one_of=_words("before after"),
+        values={"op_type": _words("I D")},
+    ),
+    Rule(
+        "dms",
+        "dms",
+        1.0,
+        DMS_METADATA | {"data"},
+        values={
+            "metadata.record-type": _words("data"),
+            "metadata.operation": _words("load insert update delete"),
+        },
+    ),
+    Rule(
+        "dms",
+        "dms",
+        1.0,
+        DMS_METADATA,
+        values={"metadata.record-type": _words("control"), "metadata.operation": DMS_CONTROL},
     ),
 )
 
@@ -377,6 +449,10 @@ def detect(value: str | None) -> Detected:
     one format are there, 0.5 when the message fits a format but holds nothing that only this format has, and
     0.0 with format None when it cannot be known. One message is a weak witness: let a topic's messages agree
     before acting on it.
+    Shape: `value` is the message's text, a JSON object. The answer holds the format (canal, debezium and so
+    on), its dialect, and the confidence: 1.0 when the keys and values of exactly one format are there, 0.5
+    when the message fits a format but holds nothing that only this format has, and 0.0 with format None
+    when it cannot be known. One message is a weak witness: let a topic's messages agree before acting on it.
 
     Errors: NULL, text that is not a JSON object, and other vendors' messages give format None, never an
     exception.
@@ -387,6 +463,8 @@ def detect(value: str | None) -> Detected:
     Sources: real messages of Canal 1.1.7, Debezium 3.5, Maxwell 1.22.6 and Flink 2.3; PingCAP TiCDC,
     Canal-JSON protocol; Alibaba DataWorks, appendix on message formats; CloudCanal, MQ message formats;
     Huawei DataArts, heartbeat data formats; OceanBase OMS, data formats.
+    Alibaba DataWorks, appendix on message formats; Huawei DRS, Kafka message formats; KafkaRiverCanal, Kafka
+    message specification; Oracle GoldenGate, JSON formatter; AWS DMS, Kafka as a target.
 
     >>> detect('{"data": [{"id": 4}], "type": "INSERT"}')
     Detected(format='canal', dialect='flink', confidence=0.5)

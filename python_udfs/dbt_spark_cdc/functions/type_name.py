@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LARGEST_SPARK_DECIMAL = 38
+# Vendors that write the types of MySQL with their lengths.
+_WITH_LENGTHS = ("canal", "kafka_river_canal")
 _ARGUMENTS = re.compile(r"\s*\((.*)\)", re.DOTALL)
 # Vendors whose codes may have a length, and the case of their seeds.
 _WITH_LENGTHS = {"canal": str.lower, "oms_mysql": str.upper, "oms_oracle": str.upper}
@@ -40,6 +42,11 @@ def type_name(vendor: str | None, code: str | None) -> TypeName | None:
     `def` of a DDL message); `code` is the text of the code as the message has it. For canal this is a
     `sqlType` number or a `mysqlType` text; its length is dropped and letters are lower-cased, and the
     precision of a decimal is kept (string above 38 digits, as Spark has no such decimal).
+    Shape: `vendor` names a seed, such as canal, debezium or drs; `code` is the text of the code as the
+    message has it. For canal this is a `sqlType` number or a `mysqlType` text, for kafka_river_canal the text
+    of `t`; its length is dropped and letters are lower-cased, and the precision of a decimal is kept (string
+    above 38 digits, as Spark has no such decimal). For drs a `sqlType` number stands behind `mysql` or
+    `gaussdb`, as in `gaussdb 16`, because the numbers mean other types by source.
 
     Units: how the message writes the value stands in the seed's column `unit`.
 

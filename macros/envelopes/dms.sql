@@ -1,0 +1,122 @@
+{#-
+    AWS DMS, JSON for Kafka: one row a message in `data`, what it is in `metadata`; control records tell of tables.
+    Facts: AWS DMS user guide, "Using Apache Kafka as a target"; docs/formats/dms.md.
+
+    Order: (0 of the full load or 1 of a change, offset). The load writes to other partitions than the changes do, so it
+    cannot be ordered by offsets. stream-position is the source's own text, whose parts are documented nowhere,
+    transaction-id does not grow with the commits, and transaction-record-id counts inside one transaction only.
+-#}
+{%- macro default__dms_schema(dialect, with_types) -%}
+    {%- set table_def = 'struct<' ~ ('columns: map<string,struct<type: string>>, ' if with_types else '') ~ '`primary-key`: array<string>>' -%}
+struct<
+    data: map<string,string>,
+    `before-image`: map<string,string>,
+    control: struct<`table-def`: {{ table_def }}>,
+    metadata: struct<
+        `record-type`: string,
+        operation: string,
+        `schema-name`: string,
+        `table-name`: string,
+        `transaction-id`: string,
+        `commit-timestamp`: string
+    >
+>
+{%- endmacro -%}
+
+{%- macro default__dms_header(dialect) -%}
+    {%- set rows = ['load', 'insert', 'update', 'delete'] -%}
+    {%- set control = [
+        'create-table', 'rename-table', 'drop-table', 'change-columns', 'add-column', 'drop-column', 'rename-column',
+        'column-type-change',
+    ] -%}
+    {%- set type = 'message.metadata.`record-type`' -%}
+    {%- set op = 'message.metadata.operation' -%}
+    {%- set is_known -%}
+        (
+            ({{ type }} = 'data' and {{ op }} in ({{ spark_cdc._literals(rows) }}))
+            or ({{ type }} = 'control' and {{ op }} in ({{ spark_cdc._literals(control) }}))
+        )
+    {%- endset -%}
+    {%- set no_image = '(' ~ type ~ " = 'data' and coalesce(size(message.data), 0) < 1)" -%}
+    {#- The endpoint leaves out what is NULL or empty unless it is told not to: which of both, no message tells. -#}
+    {%- set has_partner = 'map_contains_key(message.data, substr(name, 4))' -%}
+    {%- set null_left_out -%}
+        (
+            {{ op }} = 'update'
+            and (
+                size(array_except(map_keys(message.`before-image`), map_keys(message.data))) > 0
+                or (
+                    contains(value, '"BI_')
+                    and exists(map_keys(message.data), name -> startswith(name, 'BI_') and {{ has_partner }})
+                    and exists(map_keys(message.data), name -> startswith(name, 'BI_') and not {{ has_partner }})
+                )
+            )
+        )
+    {%- endset -%}
+    {%- set error_condition -%}
+        {{ type }} is null
+        or {{ op }} is null
+        or not {{ is_known }}
+        or {{ no_image }}
+        or {{ null_left_out }}
+    {%- endset -%}
+    {%- set error -%}
+        case
+            when {{ type }} is null or {{ op }} is null then 'other_format'
+            when not {{ is_known }} then 'unknown_op'
+            when {{ no_image }} then 'no_image'
+            else 'null_left_out'
+        end
+    {%- endset -%}
+    {%- set committed_at = 'message.metadata.`commit-timestamp`' -%}
+    {%- set columns = 'message.control.`table-def`.columns' -%}
+    {{- return({
+        'nested': spark_cdc._keys_of('metadata'),
+        'kind': 'case ' ~ type ~ " when 'data' then 'rows' else 'ddl' end",
+        'database_name': none,
+        'schema_name': "nullif(message.metadata.`schema-name`, '')",
+        'table_name': "nullif(message.metadata.`table-name`, '')",
+        'op': op,
+        'sequence': 'case when ' ~ type ~ " = 'data' then array(cast(case " ~ op
+            ~ " when 'load' then 0 else 1 end as decimal(20,0))) else cast(array() as array<decimal(20,0)>) end",
+        'committed_at': 'case when ' ~ committed_at ~ " rlike r'(?:Z|[+-][0-9]{2}:?[0-9]{2})\\z' then "
+            ~ spark_cdc._timestamp_value(committed_at, 'timestamp', 'text', 'UTC') ~ ' end',
+        'transaction_id': 'message.metadata.`transaction-id`',
+        'key_columns': 'message.control.`table-def`.`primary-key`',
+        'column_types': 'case when size(' ~ columns ~ ') = size(array_distinct(map_keys(' ~ columns
+            ~ '))) then map_from_arrays(map_keys(' ~ columns ~ '), map_values(' ~ columns ~ ').type) end',
+        'ddl': 'case when ' ~ type ~ " = 'control' then get_json_object(value, '$.control') end",
+        'error': error,
+        'error_condition': error_condition,
+    }) -}}
+{%- endmacro -%}
+
+{#-
+    The row before stands in an object of its own or, with a prefix, among the columns. It holds what the source tells, of
+    PostgreSQL often the key alone, and may be empty.
+-#}
+{%- macro default__dms_rows(dialect) -%}
+    {%- set is_before = "startswith(name, 'BI_') and map_contains_key(message.data, substr(name, 4))" -%}
+    {#- A name that stands twice is left in the row, where it is seen; to take it into a map of its own would stop the batch. -#}
+    {%- set has_prefix = "contains(value, '\"BI_') and size(message.data) = size(array_distinct(map_keys(message.data)))" -%}
+    {%- set image = 'case when ' ~ has_prefix ~ ' then map_filter(message.data, (name, text) -> not (' ~ is_before
+        ~ ')) else message.data end' -%}
+    {%- set prefixed = 'map_filter(message.data, (name, text) -> ' ~ is_before ~ ')' -%}
+    {%- set before = 'case when size(message.`before-image`) > 0 then message.`before-image` when ' ~ has_prefix
+        ~ ' and size(' ~ prefixed ~ ') > 0 then transform_keys(' ~ prefixed ~ ', (name, text) -> substr(name, 4)) end' -%}
+    {{- return({
+        'op': "case message.metadata.operation when 'load' then 'snapshot' else message.metadata.operation end",
+        'image': image,
+        'before': "case message.metadata.operation when 'update' then " ~ before ~ " when 'delete' then " ~ image ~ ' end',
+    }) -}}
+{%- endmacro -%}
+
+{#- Binaries of an Oracle source are hexadecimal behind 0x; how others are written is documented nowhere, so a model says it. -#}
+{%- macro default__dms_value(text, column, time_zone, dialect) -%}
+    {%- if column.family == 'binary' and column.encoding in [none, 'hex'] -%}
+        {%- set digits = spark_cdc.value('substr(' ~ text ~ ', 3)', dict(column, encoding='hex'), time_zone) -%}
+        {%- set without_prefix = ' else ' ~ spark_cdc.value(text, column, time_zone) if column.encoding else '' -%}
+        {{- return('case when startswith(' ~ text ~ ", '0x') then " ~ digits ~ without_prefix ~ ' end') -}}
+    {%- endif -%}
+    {{- return(spark_cdc.value(text, column, time_zone)) -}}
+{%- endmacro -%}

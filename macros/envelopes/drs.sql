@@ -1,0 +1,131 @@
+{#-
+    Huawei DRS, "JSON" messages of the relational sources: Canal's field names, but a deleted row stands in `old`, binaries
+    are texts of Java byte lists, and `id` is an order.
+    Facts: the vendor's page on Kafka message formats; docs/formats/drs.md.
+
+    Order: (id, offset, position in the message): the page calls `id` an own, monotonic number of the task. `es` orders
+    nothing: of PostgreSQL it is the commit time of the transaction before.
+
+    Dialects: `mysql` (default; mysqlType, also GaussDB(for MySQL)) and, with columnType, dbType and schema, `postgresql`
+    (also GaussDB), `oracle` and `sqlserver`.
+-#}
+{%- macro default__drs_schema(dialect, with_types) -%}
+    {%- set types = 'mysqlType' if (dialect or 'mysql') == 'mysql' else 'columnType' -%}
+struct<
+    id: string,
+    database: string,
+    `schema`: string,
+    `table`: string,
+    type: string,
+    dbType: string,
+    isDdl: boolean,
+    sql: string,
+    es: bigint,
+    pkNames: array<string>,
+    {{ types ~ ': map<string,string>,' if with_types }}
+    data: array<map<string,string>>,
+    old: array<map<string,string>>
+>
+{%- endmacro -%}
+
+{%- macro default__drs_header(dialect) -%}
+    {%- set dialect = dialect or 'mysql' -%}
+    {%- set rows = ['INSERT', 'UPDATE', 'DELETE', 'INIT'] -%}
+    {%- set is_row = 'message.type in (' ~ spark_cdc._literals(rows) ~ ')' -%}
+    {%- set is_ddl = "(message.type in ('DDL', 'INIT_DDL') or coalesce(message.isDdl, false))" -%}
+    {#- Not of many tables, of partitions or of a cluster: what these empty does not stand in `table`. -#}
+    {%- set is_truncate -%}
+        message.`table` is not null
+        and message.sql rlike r'(?is)^\s*+(?:/\*.*?\*/\s*+)*+truncate\s++(?!cluster\s)[^,;()]++;?\s*+\z'
+    {%- endset -%}
+    {#- A cast alone would round 1.5. -#}
+    {%- set sequence = "case when message.id rlike r'^[0-9]++\\z' then try_cast(message.id as decimal(20,0)) end" -%}
+    {%- set kind -%}
+        case
+            when {{ is_row }} then 'rows'
+            when {{ is_truncate }} then 'truncate'
+            else 'ddl'
+        end
+    {%- endset -%}
+    {%- set row_list = "case message.type when 'DELETE' then message.old else message.data end" -%}
+    {%- set no_rows -%}
+        (coalesce(size({{ row_list }}), 0) < 1 or exists({{ row_list }}, image -> image is null))
+    {%- endset -%}
+    {%- set lengths_differ -%}
+        (message.type = 'UPDATE' and size(message.old) > 0 and size(message.old) <> size(message.data))
+    {%- endset -%}
+    {%- set other_source = 'message.dbType is ' ~ ('not null' if dialect == 'mysql' else 'null') -%}
+    {%- set error_condition -%}
+        message.type is null
+        or {{ other_source }}
+        or not ({{ is_row }} or {{ is_ddl }})
+        or ({{ is_row }} and {{ no_rows }})
+        or {{ lengths_differ }}
+        or (({{ is_row }} or {{ is_truncate }}) and {{ sequence }} is null)
+    {%- endset -%}
+    {%- set error -%}
+        case
+            when message.type is null or {{ other_source }} then 'other_format'
+            when not ({{ is_row }} or {{ is_ddl }}) then 'unknown_op'
+            when {{ is_row }} and {{ no_rows }} then 'no_rows'
+            when {{ lengths_differ }} then 'array_lengths_differ'
+            else 'no_sequence'
+        end
+    {%- endset -%}
+    {#- Of PostgreSQL itself `es` is the time of another transaction: no time is better than a wrong one. -#}
+    {%- set has_commit_time = 'message.es > 0' ~ (" and startswith(message.dbType, 'GaussDB')" if dialect == 'postgresql' else '') -%}
+    {{- return({
+        'kind': kind,
+        'database_name': "nullif(message.database, '')",
+        'schema_name': "nullif(message.`schema`, '')" if dialect != 'mysql' else none,
+        'table_name': 'message.`table`',
+        'op': 'message.type',
+        'sequence': 'array_compact(array(' ~ sequence ~ '))',
+        'committed_at': 'case when ' ~ has_commit_time ~ ' then ' ~ spark_cdc._instant('message.es', 'milliseconds') ~ ' end',
+        'transaction_id': none,
+        'key_columns': 'message.pkNames',
+        'column_types': 'message.' ~ ('mysqlType' if dialect == 'mysql' else 'columnType'),
+        'ddl': "nullif(message.sql, '')",
+        'error': error,
+        'error_condition': error_condition,
+    }) -}}
+{%- endmacro -%}
+
+{#-
+    `old` of MySQL is overlaid on `data`: the page shows it whole, and where a writer leaves out what did not change, as Canal
+    does, the row before is the same. PostgreSQL may know no more of an old row than its key, so nothing is put beside it.
+-#}
+{%- macro default__drs_rows(dialect) -%}
+    {%- set overlays = (dialect or 'mysql') == 'mysql' -%}
+    {%- set deleted = 'cast(map() as map<string,string>)' if overlays else 'element' -%}
+    {{- return({
+        'each': "case message.type when 'DELETE' then message.old else message.data end",
+        'op': "case message.type when 'DELETE' then 'delete' when 'UPDATE' then 'update' when 'INSERT' then 'insert' else 'snapshot' end",
+        'image': 'element',
+        'before': "case message.type when 'DELETE' then " ~ deleted ~ " when 'UPDATE' then get(message.old, position) end",
+        'overlays': overlays,
+    }) -}}
+{%- endmacro -%}
+
+{#-
+    Of MySQL a TIMESTAMP is seconds since 1970 with a fraction, in which 0 is the zero date, and binaries are Java byte lists.
+    Of the others binaries are hexadecimal, and an offset may lack its minutes, as PostgreSQL prints it.
+-#}
+{%- macro default__drs_value(text, column, time_zone, dialect) -%}
+    {%- set is_mysql = (dialect or 'mysql') == 'mysql' -%}
+    {%- if column.encoding is not none -%}
+        {{- return(spark_cdc.value(text, column, time_zone)) -}}
+    {%- elif column.family == 'binary' -%}
+        {{- return(spark_cdc.value(text, dict(column, encoding='java_bytes' if is_mysql else 'hex'), time_zone)) -}}
+    {%- elif column.family in ['timestamp', 'timestamp_ntz'] and is_mysql -%}
+        {{- return(
+            'case when ' ~ text ~ " rlike r'^[0-9]++(?:\\.[0-9]++)?\\z' then case when " ~ text ~ " rlike '[1-9]' then "
+            ~ spark_cdc.value(text, dict(column, encoding='seconds'), time_zone)
+            ~ ' end else ' ~ spark_cdc.value(text, column, time_zone) ~ ' end'
+        ) -}}
+    {%- elif column.family in ['timestamp', 'timestamp_ntz'] -%}
+        {%- set with_minutes = "regexp_replace(" ~ text ~ ", r'(:[0-9]{2}(?:\\.[0-9]+)?[+-][0-9]{2})\\z', '$1:00')" -%}
+        {{- return(spark_cdc.value(with_minutes, column, time_zone)) -}}
+    {%- endif -%}
+    {{- return(spark_cdc.value(text, column, time_zone)) -}}
+{%- endmacro -%}

@@ -1,0 +1,116 @@
+{#-
+    KafkaRiverCanal (CanalX): one row a message, a list of columns {n, t, v, ...}; of an update each column tells its old value.
+    Facts: the vendor's page "Kafka message specification"; docs/formats/kafka_river_canal.md.
+
+    Order: (number of the binlog file, position in it, offset). All rows of one binlog event share the position, and arrive in
+    their order. `time` is the time of the event in the binlog and orders nothing.
+
+    The columns are maps, so that a key that stands twice in one of them is seen.
+-#}
+{%- macro default__kafka_river_canal_schema(dialect, with_types) -%}
+struct<
+    binlog: string,
+    time: bigint,
+    db: string,
+    `table`: string,
+    event: string,
+    columns: array<map<string,string>>,
+    keys: array<string>
+>
+{%- endmacro -%}
+
+{%- macro default__kafka_river_canal_header(dialect) -%}
+    {%- set position = "try_cast(regexp_extract(message.binlog, '^([0-9]+)@', 1) as decimal(20,0))" -%}
+    {%- set file_number = "try_cast(regexp_extract(message.binlog, r'^[0-9]+@(?:.*[^0-9])?([0-9]+)\\z', 1) as decimal(20,0))" -%}
+    {%- set event -%}
+        named_struct(
+            'names', transform(message.columns, c -> c['n']),
+            'types', transform(message.columns, c -> c['t']),
+            'texts', transform(message.columns, c -> case when not c['null'] <=> 'true' then c['v'] end),
+            'updated', filter(message.columns, c -> c['updated'] = 'true'),
+            'keys_in_columns', flatten(transform(message.columns, (c, n) -> transform(map_keys(c), name -> concat(n, name)))),
+            -- the flag `null` is false or missing where `v` has a text; of an update each column says if it was changed
+            'is_sound', forall(message.columns, c ->
+                c['n'] is not null
+                and case coalesce(c['null'], 'false')
+                    when 'false' then true
+                    when 'true' then coalesce(c['v'], '') = ''
+                    else false
+                end
+                and (message.event <> 'u' or coalesce(c['updated'], '') in ('true', 'false'))
+            )
+        )
+    {%- endset -%}
+    {%- set no_image = 'coalesce(size(message.columns), 0) < 1' -%}
+    {%- set duplicate_key -%}
+        (
+            size(event.names) <> size(array_distinct(event.names))
+            or size(event.keys_in_columns) <> size(array_distinct(event.keys_in_columns))
+        )
+    {%- endset -%}
+    {%- set error_condition -%}
+        message.event is null
+        or message.event not in ('i', 'u', 'd')
+        or {{ no_image }}
+        or not coalesce(event.is_sound, false)
+        or {{ duplicate_key }}
+        or {{ position }} is null
+        or {{ file_number }} is null
+    {%- endset -%}
+    {%- set error -%}
+        case
+            when message.event is null then 'other_format'
+            when message.event not in ('i', 'u', 'd') then 'unknown_op'
+            when {{ no_image }} then 'no_image'
+            when {{ duplicate_key }} then 'duplicate_key'
+            when not coalesce(event.is_sound, false) then 'other_structure'
+            else 'no_sequence'
+        end
+    {%- endset -%}
+    {{- return({
+        'event': event,
+        'kind': "'rows'",
+        'database_name': 'message.db',
+        'schema_name': none,
+        'table_name': 'message.`table`',
+        'op': 'message.event',
+        'sequence': 'array_compact(array(' ~ file_number ~ ', ' ~ position ~ '))',
+        'committed_at': 'case when message.time > 0 then ' ~ spark_cdc._instant('message.time', 'milliseconds') ~ ' end',
+        'transaction_id': none,
+        'key_columns': 'array_sort(array_distinct(message.keys))',
+        'column_types': spark_cdc._kafka_river_canal_map('event.names', 'event.types'),
+        'ddl': none,
+        'error': error,
+        'error_condition': error_condition,
+    }) -}}
+{%- endmacro -%}
+
+{#- A name that stands twice or is missing would stop the batch here; such a message is an error before. -#}
+{%- macro _kafka_river_canal_map(names, texts) -%}
+    {{- return(
+        'case when size(array_distinct(array_compact(' ~ names ~ '))) = size(' ~ names ~ ') then map_from_arrays('
+        ~ names ~ ', ' ~ texts ~ ') end'
+    ) -}}
+{%- endmacro -%}
+
+{#- The old value of a column that was changed and has no `origin_val` was NULL: Gson leaves out what is null. -#}
+{%- macro default__kafka_river_canal_rows(dialect) -%}
+    {%- set before = spark_cdc._kafka_river_canal_map(
+        "transform(event.updated, c -> c['n'])", "transform(event.updated, c -> c['origin_val'])"
+    ) -%}
+    {{- return({
+        'op': "case message.event when 'i' then 'insert' when 'u' then 'update' else 'delete' end",
+        'image': spark_cdc._kafka_river_canal_map('event.names', 'event.texts'),
+        'before': "case message.event when 'd' then cast(map() as map<string,string>) when 'u' then " ~ before ~ ' end',
+        'overlays': true,
+    }) -}}
+{%- endmacro -%}
+
+{#- The texts are Canal's: binaries as Latin-1 characters, ENUM and SET as numbers, whose labels stand in `t`. -#}
+{%- macro default__kafka_river_canal_value(text, column, time_zone, dialect) -%}
+    {%- if column.encoding in ['enum', 'set'] -%}
+        {{- return(spark_cdc._mysql_label(text, 'column_types[' ~ column.literal ~ ']', column.encoding)) -}}
+    {%- endif -%}
+    {%- set encoding = column.encoding or {'binary': 'latin1'}.get(column.family) -%}
+    {{- return(spark_cdc.value(text, dict(column, encoding=encoding), time_zone)) -}}
+{%- endmacro -%}

@@ -11,6 +11,7 @@
         'canal': ['canal'],
         'debezium': ['envelope', 'flat'],
         'dataworks': ['dataworks'],
+        'dts_avro': ['dts_avro'],
     }) -}}
 {%- endmacro -%}
 

@@ -12,6 +12,9 @@
     before    the row before an update or a delete, as map<string, string>; null where the message does not tell
     overlays  true where `before` has only what differs from `image`
     half      'before' or 'after' for one of the two messages of an update, else null
+    exact     true where every text of an image is the source's own already, because the format writes its numbers in quotes
+              or reads them with a Python function: the message is then not read a second time for its numbers. Such a
+              function has to say so, because Spark refuses a Python function inside a lambda
 
     Plain expressions and not a transform() over the list: Spark generates code for them, and interprets a lambda.
 

@@ -119,7 +119,7 @@ typed_changes as (
             {{ spark_cdc._texts('before', columns) }} as before_texts
         from {{ source }}
     {%- endset -%}
-    {%- if not exact_columns -%}
+    {%- if not exact_columns or spark_cdc._format_macro(format, 'rows')(dialect).get('exact') -%}
         {{- return(with_texts) -}}
     {%- endif -%}
     {%- set header = spark_cdc._format_macro(format, 'header')(dialect) -%}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dbt_spark_cdc.functions.decode_binary import decode_binary_arrow
 from dbt_spark_cdc.functions.detect import detect_arrow
+from dbt_spark_cdc.functions.dts_avro import dts_avro_arrow
 from dbt_spark_cdc.functions.type_name import type_name_arrow
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ SQL_FUNCTIONS = (
     SqlFunction("cdc_decode_binary", decode_binary_arrow, "binary"),
     SqlFunction("cdc_type", type_name_arrow, "name string, spark_type string"),
     SqlFunction("cdc_detect", detect_arrow, "format string, dialect string, confidence double"),
+    SqlFunction("cdc_dts_avro", dts_avro_arrow, "string"),
 )
 
 

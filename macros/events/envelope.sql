@@ -82,8 +82,10 @@ new_messages as (
 {% if document -%}
 json_messages as (
 
-    select topic, partition, offset, timestamp, key, {{ document }} as value, headers
+    select topic, partition, offset, timestamp, key, document as value, headers
     from {{ 'new_messages' if read_before else 'raw_messages' }}
+    -- explode, so that a filter on the value does not call the function again
+    lateral view explode(array({{ document }})) exploded as document
 
 ),
 

@@ -10,7 +10,8 @@
                                  `with_types` the columns' types may be left out, if the format can do without
     `<format>_header(dialect)`   a mapping of SQL expressions over `message`: kind, error_condition, error and what
                                  `_header_columns` lists; further `event`, an expression over `message` that all others may
-                                 read by that name, `nested`, the text of an object below the message whose keys may not
+                                 read by that name, `event_calls_python`, true where it does (it is then evaluated once,
+                                 below all filters), `nested`, the text of an object below the message whose keys may not
                                  stand twice, `splits_updates`, true where an update may be two messages, and `document`,
                                  where a message is no JSON: an expression over the raw `value`, mostly a Python function,
                                  that gives it as JSON text. That text is `value` from then on, also in a messages model
@@ -123,8 +124,14 @@ documents as (
 
 events as (
 
+    {% if header.get('event_calls_python') -%}
+    select *
+    from documents
+    lateral view explode(array({{ header.event | trim | indent(4) }})) exploded as event
+    {%- else -%}
     select *, {{ header.event | trim | indent(4) }} as event
     from documents
+    {%- endif %}
 
 ),
 {%- endif %}

@@ -12,6 +12,7 @@
         'debezium': ['envelope', 'flat'],
         'dataworks': ['dataworks'],
         'dts_avro': ['dts_avro'],
+        'drs_mongodb': ['drs_mongodb'],
     }) -}}
 {%- endmacro -%}
 

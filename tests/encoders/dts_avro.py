@@ -104,9 +104,7 @@ def _record(change: Change, table: Table) -> dict[str, Any]:
         "operation": OPERATIONS[change.kind],
         "objectName": ".".join(name.replace(".", "\\u002E") for name in names) if has_table else None,
         "tags": {"pk_uk_info": json.dumps({"PRIMARY": list(table.key)})} if is_row else {},
-        "fields": [
-            {"name": name, "dataTypeNumber": NUMBERS[kind]} for name, kind in table.columns.items()
-        ]
+        "fields": [{"name": name, "dataTypeNumber": NUMBERS[kind]} for name, kind in table.columns.items()]
         if is_row
         else None,
         "beforeImages": _values(change.before, table),
@@ -117,9 +115,7 @@ def _record(change: Change, table: Table) -> dict[str, Any]:
 def _values(row: dict[str, Any] | None, table: Table) -> list[Any] | None:
     if row is None:
         return None
-    return [
-        None if row[name] is None else WRITERS[kind](row[name]) for name, kind in table.columns.items()
-    ]
+    return [None if row[name] is None else WRITERS[kind](row[name]) for name, kind in table.columns.items()]
 
 
 def _integer(value: int) -> dict[str, Any]:

@@ -13,6 +13,7 @@
         'dataworks': ['dataworks'],
         'dts_avro': ['dts_avro'],
         'drs_mongodb': ['drs_mongodb'],
+        'debezium_mongodb': ['debezium_mongodb'],
     }) -}}
 {%- endmacro -%}
 

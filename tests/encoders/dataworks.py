@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 from typing import Any
 
+from encoders import log
+
 TYPES = ("BOOLEAN", "DOUBLE", "DATE", "BYTES", "LONG", "STRING")
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 # The column that stands in for a key where the source's table has none.
@@ -190,3 +192,55 @@ def _milliseconds(value: date | datetime) -> int:
         value = datetime(value.year, value.month, value.day, tzinfo=timezone.utc)
     instant = value if value.tzinfo else value.replace(tzinfo=timezone.utc)
     return (instant - EPOCH) // timedelta(milliseconds=1)
+
+
+# -- as the common log is written: which of the six types holds a kind, and what a model declares for it
+
+KINDS = {
+    "int8": ("LONG", "tinyint"),
+    "int16": ("LONG", "smallint"),
+    "int32": ("LONG", "int"),
+    "int64": ("LONG", "bigint"),
+    "uint64": ("LONG", "decimal(20,0)"),
+    "double": ("DOUBLE", "double"),
+    "boolean": ("BOOLEAN", "boolean"),
+    "text": ("STRING", "string"),
+    "binary": ("BYTES", "binary"),
+    "date": ("DATE", "date"),
+    "datetime": ("DATE", "timestamp_ntz"),
+    "instant": ("DATE", "timestamp"),
+    "time": ("STRING", "string"),
+    "json": ("STRING", "string"),
+}
+
+
+def _of_log(options: Options) -> log.Encoder:
+    def encode_log(changes: list[log.Change], table: log.Table) -> list[log.Message]:
+        columns = {name: KINDS[kind][0] for name, kind in table.columns.items()}
+        own_table = Table(table.name, columns, table.key, table.database, table.schema)
+        own = [
+            Change(
+                change.kind,
+                7_000_000_000_000_000_000 + change.sequence,
+                change.before,
+                change.after,
+                ddl=change.ddl,
+                event_time=_milliseconds(change.committed_at),
+            )
+            for change in changes
+        ]
+        return [log.Message(text) for text in encode(own, own_table, options)]
+
+    def to_milliseconds(value: datetime) -> datetime:
+        return value.replace(microsecond=value.microsecond // 1000 * 1000)
+
+    return log.Encoder(
+        "dataworks",
+        "dataworks",
+        {kind: declaration for kind, (_, declaration) in KINDS.items()},
+        encode_log,
+        fits={"datetime": to_milliseconds, "instant": to_milliseconds},
+    )
+
+
+ENCODERS = [_of_log(Options()), _of_log(Options(update_in_one_message=True))]

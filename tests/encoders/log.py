@@ -81,6 +81,8 @@ class Encoder:
     fits     a value as far as the format can hold it (milliseconds only, say), by kind: used before encoding
     before   of an update's old row, what can be told: `full`, `key` or `none`
     deletes  of a deleted row, what is told: `full` or `key`
+    splits_key_changes
+             true where an update that changes the key is sent as a delete and an insert
     ops      ops that come out under another name: {'snapshot': 'insert'} where they cannot be told apart
     """
 
@@ -91,4 +93,5 @@ class Encoder:
     fits: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     before: str = "full"
     deletes: str = "full"
+    splits_key_changes: bool = False
     ops: Mapping[str, str] = field(default_factory=dict)

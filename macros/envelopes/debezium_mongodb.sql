@@ -133,7 +133,6 @@
     }) -}}
 {%- endmacro -%}
 
-{#- Everything is a text already; `cdc_mongo_fields` says how. -#}
 {%- macro default__debezium_mongodb_value(text, column, time_zone, dialect) -%}
-    {{- return(spark_cdc.value(text, column, time_zone)) -}}
+    {{- return(spark_cdc._mongo_value(text, column, time_zone)) -}}
 {%- endmacro -%}

@@ -94,7 +94,6 @@ struct<
     }) -}}
 {%- endmacro -%}
 
-{#- Everything is a text already; `cdc_mongo_fields` says how. -#}
 {%- macro default__drs_mongodb_value(text, column, time_zone, dialect) -%}
-    {{- return(spark_cdc.value(text, column, time_zone)) -}}
+    {{- return(spark_cdc._mongo_value(text, column, time_zone)) -}}
 {%- endmacro -%}

@@ -72,14 +72,16 @@ def dts_avro(value: bytes | None) -> str | None:
 
     Shape: the fields of the record under their own names, with `beforeImages` and `afterImages` as objects,
     column name -> text. A column that the record marks NONE is left out, NULL is null. A string in the place
-    of an image (the statement of a DDL record) or of the fields stands in `beforeText`, `afterText` or `fieldsText`; an image of another
-    length than `fields`, whose values belong to no name, is null beside `imagesWithoutNames`.
+    of an image (the statement of a DDL record) or of the fields stands in `beforeText`, `afterText` or
+    `fieldsText`; an image of another length than `fields`, whose values belong to no name, is null beside
+    `imagesWithoutNames`.
 
     The texts: integers and decimals as the record has them; a double in its shortest exact form, also NaN and
     Infinity; characters decoded by their character set; binaries and geometries base64; an instant
     `2024-02-29 12:34:56.000001Z`; a date, a local time or a span as databases print them, up to microseconds,
     because the record's `millis` holds these. A value that cannot be told for certain (bytes that are not of
-    their character set, a time that no calendar has) becomes U+FFFD and its parts, which no declared type takes.
+    their character set, a time that no calendar has) becomes U+FFFD and its parts, which no declared type
+    takes.
 
     Errors: none. None gives None. `value` may end after `afterImages` or hold `bornTimestamp` as well: both
     versions of the schema are in use.
@@ -203,7 +205,7 @@ def _instant(value: dict[str, Any]) -> str:
 
 
 def _fraction(microseconds: int | None) -> str:
-    return f".{microseconds:06d}" if microseconds else ""
+    return f".{microseconds:06d}".rstrip("0") if microseconds else ""
 
 
 def _zoned(value: dict[str, Any], zone: str) -> str:

@@ -1,4 +1,4 @@
-"""cdc_mongo_fields, cdc_mongo_update, cdc_mongo_update_description: documents of MongoDB as columns of texts."""
+"""cdc_mongo_fields and two more functions: documents of MongoDB as columns of texts."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ _OPERATORS = {"$set", "$unset", "$v"}
 
 
 class Update(NamedTuple):
-    """What an update tells: fields by name, and the columns of which it changes only a part, each with a path.
+    """What an update tells: fields by name, and the columns of which it changes only a part, with a path.
 
-    A path (`address.city`, `tags.0`) stands in `fields` too, so that it can be shown. Every name that leads to
-    it is in `patches`, because a name may itself hold dots.
+    A path (`address.city`, `tags.0`) stands in `fields` too, so that it can be shown. Every name that leads
+    to it is in `patches`, because a name may itself hold dots.
     """
 
     fields: Fields
@@ -75,8 +75,8 @@ def mongo_fields(text: str | None) -> Fields | None:
 def mongo_update(identity: str | None, operations: str | None) -> Update | None:
     """Return what an update by operators tells, beside the fields that name the document.
 
-    Shape: `identity` is a document such as `{"_id": 1}`, `operations` one of `$set` and `$unset`, as the oplog
-    has them. A field that is set is there with its value, one that is unset with None.
+    Shape: `identity` is a document such as `{"_id": 1}`, `operations` one of `$set` and `$unset`, as the
+    oplog has them. A field that is set is there with its value, one that is unset with None.
 
     Errors: None where one of the two is no document or `operations` holds another operator.
     """
@@ -110,8 +110,8 @@ def _answer(read: Callable[[], Any], *needed: str | None) -> Any:
         return None
     try:
         return read()
-    except (RecursionError, MemoryError):
-        return None
+    except ImportError:
+        raise
     except Exception:  # whatever the readers say of a text that is no document
         return None
 
@@ -283,11 +283,8 @@ def _int(text: str) -> int:
 def _float(text: str) -> float:
     number = float(text)
     # 0 and the infinities alone are their own doubles.
-    if (
-        number == number + number
-        and not (number == 0 and _ZERO.fullmatch(text))
-        or not _DOUBLE.fullmatch(text)
-    ):
+    is_cut = number == number + number and not (number == 0 and _ZERO.fullmatch(text))
+    if is_cut or not _DOUBLE.fullmatch(text):
         raise ValueError("a number that a double cannot hold")
     return number
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-VENDORS = ["canal", "dataworks", "debezium"]
+VENDORS = ["canal", "dataworks", "debezium", "dts", "mongodb"]
 COLUMNS = ["vendor", "code", "name", "spark_type", "unit", "note"]
 
 # java.sql.Types numbers and column types seen in real messages of Canal 1.1.7 from MySQL and MariaDB.
@@ -73,6 +73,9 @@ def test_no_cell_can_break_or_bend_a_seed(repository: Path, vendor: str) -> None
         ("canal", CANAL_SEEN.strip().split("\n")[0].split()),
         ("debezium", DEBEZIUM_SEEN.split()),
         ("dataworks", ["BOOLEAN", "DOUBLE", "DATE", "BYTES", "LONG", "STRING"]),
+        # The numbers that the vendor's reader of MySQL knows.
+        ("dts", [str(n) for n in (*range(17), 245, *range(246, 256))]),
+        ("mongodb", ["objectId", "string", "date", "decimal", "binData", "object", "array", "long"]),
     ],
 )
 def test_every_code_seen_in_messages_is_there(repository: Path, vendor: str, codes: list[str]) -> None:

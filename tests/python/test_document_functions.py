@@ -14,6 +14,7 @@ import pytest
 from dbt_spark_cdc.functions.dts_avro import dts_avro
 from dbt_spark_cdc.functions.mongo_documents import mongo_fields, mongo_update, mongo_update_description
 from dbt_spark_cdc.functions.mongo_text import extended_json
+from dbt_spark_cdc.inputs import read_messages
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -358,3 +359,35 @@ def test_sql_reads_updates_as_python_does(spark: Any) -> None:
 def test_bytes_that_are_no_utf_8_do_not_stop_the_batch(spark: Any) -> None:
     row = spark.sql("select cdc_mongo_fields(cast(X'FF' as string)), cdc_mongo_fields('{}')").first()
     assert tuple(row) == (None, {})
+
+
+# -- models
+
+
+@pytest.mark.parametrize(
+    ("format_name", "table", "columns"),
+    [
+        ("dts_avro", "orders", {"id": "decimal(20,0)", "name": "string", "note": "string"}),
+        ("drs_mongodb", "orders", {"_id": "string", "c1": "string", "tags": "string"}),
+    ],
+)
+def test_a_messages_model_holds_the_text_that_a_changes_model_reads(
+    session: Any, library: Any, format_name: str, table: str, columns: dict[str, str]
+) -> None:
+    golden = TESTS / "golden" / format_name
+    raw = []
+    for name in ("insert", "delete", "damaged", "ddl"):
+        for message in read_messages(name, (golden / name / "messages.jsonl").read_bytes()):
+            raw.append((name, 0, message.offset, None, None, message.value and bytearray(message.value)))
+    schema = (
+        "topic string, partition int, `offset` bigint, `timestamp` timestamp, `key` binary, `value` binary"
+    )
+    session.createDataFrame(raw, schema).createOrReplaceTempView("raw")
+    session.sql(library.messages("raw", format_name)).createOrReplaceTempView("stored")
+    arguments = {"format": format_name, "table": table, "key": [next(iter(columns))], "columns": columns}
+    order = "order by _cdc_topic, _cdc_offset, _cdc_sequence"
+    direct = session.sql(f"{library.changes('raw', **arguments)} {order}")
+    staged = session.sql(f"{library.changes(messages='stored', **arguments)} {order}")
+    found = [row for row in direct.collect() if row["_cdc_error"] is None]
+    assert len(found) >= 4
+    assert [row for row in staged.collect() if row["_cdc_error"] is None] == found

@@ -256,7 +256,8 @@ def detect(value: str | None) -> Detected:
     Shape: `value` is the message's text, a JSON object. The answer holds the format (canal, debezium,
     dataworks, drs_mongodb, debezium_mongodb), its dialect, and the confidence: 1.0 when the keys and values
     of exactly one format are there, 0.5 when the message fits a format but holds nothing that only this
-    format has, and 0.0 with format None when it cannot be known. One message is a weak witness: let a topic's messages agree before acting on it.
+    format has, and 0.0 with format None when it cannot be known. One message is a weak witness: let a
+    topic's messages agree before acting on it.
 
     Errors: NULL, text that is not a JSON object, and other vendors' messages give format None, never an
     exception.

@@ -12,8 +12,21 @@ _STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
 _SINGLE_QUOTED = r"'[^'\\]*(?:\\.[^'\\]*)*'"
 _NUMBER = r"-?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?"
 # What is JSON already. Each branch begins with other characters, so that nothing is tried twice.
-_JSON = re.compile(
-    rf"(?:[^A-Za-z_$0-9/\"'-]|{_STRING}|{_NUMBER}|true\b|false\b|null\b|-?NaN\b|-?Infinity\b)*", re.DOTALL
+_JSON = rf"(?:[^A-Za-z_$0-9/\"'-]|{_STRING}|{_NUMBER}|true\b|false\b|null\b|-?NaN\b|-?Infinity\b)*"
+# The calls of nearly every document; their arguments are checked where they are read.
+_COMMON = (
+    r'ObjectId\(("[0-9a-fA-F]{24}")\)|ISODate\(("[0-9-]{10}T[0-9:]{8}(?:\.[0-9]{3})?Z")\)|'
+    r'NumberLong\(("-?[0-9]+")\)|NumberDecimal\(("[^"\\]*")\)|NumberLong\((-?[0-9]+)\)'
+)
+_STEP = re.compile(rf"({_JSON})(?:{_COMMON})?", re.DOTALL)
+_COMMON_FORMS = (
+    None,
+    None,
+    '{"$oid":%s}',
+    '{"$date":%s}',
+    '{"$numberLong":%s}',
+    '{"$numberDecimal":%s}',
+    '{"$numberLong":"%s"}',
 )
 _ANY_STRING = rf"(?:{_STRING}|{_SINGLE_QUOTED})"
 _KEY = re.compile(r"([A-Za-z_$][A-Za-z0-9_$]*)\s*(?=:)")
@@ -23,12 +36,6 @@ _CALL = re.compile(
     rf"(?:\s*,\s*(?:{_ANY_STRING}|{_NUMBER}))*)?\s*\)",
     re.DOTALL,
 )
-# The calls of nearly every document; the text of a date is checked where it is read.
-_COMMON = re.compile(
-    r'(?:ObjectId\(("[0-9a-fA-F]{24}")|ISODate\(("[0-9-]{10}T[0-9:]{8}(?:\.[0-9]{3})?Z")|'
-    r'NumberLong\(("-?[0-9]+")|NumberLong\((-?[0-9]+)|NumberDecimal\(("[^"\\]*"))\)'
-)
-_COMMON_NAMES = ("", "$oid", "$date", "$numberLong", "$numberLong", "$numberDecimal")
 _ARGUMENT = re.compile(rf"{_ANY_STRING}|{_NUMBER}", re.DOTALL)
 _WORD = re.compile(r"(undefined|MinKey|MaxKey)\b(?!\s*\()")
 _TIMESTAMP = re.compile(
@@ -53,25 +60,22 @@ def extended_json(text: str) -> str:
     Raises ValueError where a construct is not known: to leave it out would lose a value. The answer need not
     be JSON: the reader that comes after this one says so.
     """
-    end = _JSON.match(text).end()
-    if end == len(text):
-        return text
     parts, start = [], 0
-    while end < len(text):
-        parts.append(text[start:end])
-        written, start = _construct(text, end)
-        parts.append(written)
-        end = _JSON.match(text, start).end()
-    parts.append(text[start:])
-    return "".join(parts)
+    while True:
+        found = _STEP.match(text, start)
+        parts.append(found[1])
+        if found.lastindex > 1:
+            parts.append(_COMMON_FORMS[found.lastindex] % found[found.lastindex])
+            start = found.end()
+        elif found.end() == len(text):
+            return "".join(parts)
+        else:
+            written, start = _construct(text, found.end())
+            parts.append(written)
 
 
 def _construct(text: str, at: int) -> tuple[str, int]:
     """One construct that is no JSON: what it is in Extended JSON, and where it ends."""
-    if found := _COMMON.match(text, at):
-        argument = found[found.lastindex]
-        quoted = argument if argument[0] == '"' else f'"{argument}"'
-        return f'{{"{_COMMON_NAMES[found.lastindex]}":{quoted}}}', found.end()
     if found := _KEY.match(text, at):
         return f'"{found[1]}"', found.end()
     if found := _QUOTES.match(text, at):

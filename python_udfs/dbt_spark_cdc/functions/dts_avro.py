@@ -146,7 +146,8 @@ def _header(record: dict[str, Any]) -> str:
     name, source, times = record["objectName"], record["source"], record["processTimestamps"]
     tags = ", ".join([f"{quoted(tag)}: {quoted(text)}" for tag, text in record["tags"].items()])
     return (
-        f'{{"version": {record["version"]}, "id": {record["id"]}, "sourceTimestamp": {record["sourceTimestamp"]}, '
+        f'{{"version": {record["version"]}, "id": {record["id"]}, '
+        f'"sourceTimestamp": {record["sourceTimestamp"]}, '
         f'"sourcePosition": {quoted(record["sourcePosition"])}, '
         f'"safeSourcePosition": {quoted(record["safeSourcePosition"])}, '
         f'"sourceTxid": {quoted(record["sourceTxid"])}, "source": {{"sourceType": "{source["sourceType"]}", '

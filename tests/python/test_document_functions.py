@@ -391,3 +391,33 @@ def test_a_messages_model_holds_the_text_that_a_changes_model_reads(
     found = [row for row in direct.collect() if row["_cdc_error"] is None]
     assert len(found) >= 4
     assert [row for row in staged.collect() if row["_cdc_error"] is None] == found
+
+
+def test_a_line_may_hold_bytes_as_base64() -> None:
+    lines = [
+        {"value_base64": "AP8="},
+        {"offset": 7, "topic": "t", "value_base64": ""},
+        {"value_base64": "no base64!"},
+        {"value_base64": None},
+        {"value_base64": 1},
+    ]
+    data = "\n".join(map(json.dumps, lines)).encode()
+    found = [(m.topic, m.offset, m.value) for m in read_messages("file", data)]
+    assert found[:2] == [("file", 0, b"\x00\xff"), ("t", 7, b"")]
+    assert [value for _, _, value in found[2:]] == [json.dumps(line).encode() for line in lines[2:]]
+
+
+def test_an_incremental_run_calls_the_function_for_new_messages_only(session: Any, library: Any) -> None:
+    """The query of a later run, which no other test of these formats writes."""
+    message = (GOLDEN / "insert" / "messages.jsonl").read_text().splitlines()[0]
+    value = bytearray(base64.b64decode(json.loads(message)["value_base64"]))
+    raw = [("t", 0, n, None, None, value) for n in range(4)]
+    schema = (
+        "topic string, partition int, `offset` bigint, `timestamp` timestamp, `key` binary, `value` binary"
+    )
+    session.createDataFrame(raw, schema).createOrReplaceTempView("raw")
+    before = "select 't' as topic, 0 as partition, bigint(1) as offset"
+    ctes = library.call("_envelope", "raw", "dts_avro", None, None, read_before=before)
+    rows = session.sql(f"with {ctes} select offset, kind, value from envelopes order by offset").collect()
+    assert [(row.offset, row.kind) for row in rows] == [(2, "rows"), (3, "rows")]
+    assert all(json.loads(row.value)["operation"] == "INSERT" for row in rows)

@@ -34,6 +34,7 @@ lint: setup-dev ## Check Python, SQL and the dbt project
 	@$(BIN)/sqlfluff lint --disable-progress-bar $(wildcard models tests/dbt)
 
 bench: setup-dev ## Measure speed (ARGS="--help" lists the choices)
+	@$(BIN)/python tests/bench/functions.py
 	@$(BIN)/python tests/bench/run.py $(ARGS)
 
 docs: setup ## Write the docs page: target/static_index.html

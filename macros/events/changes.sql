@@ -75,6 +75,8 @@ with {{ spark_cdc._envelope(
     read_again=spark_cdc._unpaired_halves(this) if reads_again else none,
     where=where,
     with_types=spark_cdc._reads_types(format, dialect, columns)
+    with_types=spark_cdc._reads_types(format, columns),
+    of_messages=messages is not none
 ) }},
 
 {{ spark_cdc._row_changes(

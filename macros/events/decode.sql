@@ -12,8 +12,9 @@
 {%- endmacro -%}
 
 {%- macro spark__decoded(relation, format, dialect, raw_columns) -%}
-    {%- set overlays = spark_cdc._format_macro(format, 'rows')(dialect).get('overlays') -%}
-with {{ spark_cdc._envelope(relation, format, dialect, raw_columns, exact_numbers=true) }},
+    {%- set rows = spark_cdc._format_macro(format, 'rows')(dialect) -%}
+    {%- set before = spark_cdc._overlaid('image', 'before') if rows.get('overlays') else 'before' -%}
+with {{ spark_cdc._envelope(relation, format, dialect, raw_columns, exact_numbers=not rows.get('exact')) }},
 
 {{ spark_cdc._row_changes(format, dialect, none) }}
 
@@ -27,8 +28,8 @@ select
     schema_name,
     table_name,
     op,
-    {{ spark_cdc._unquoted_image(spark_cdc._overlaid('image', 'before') if overlays else 'before') }} as before,
-    case when op <> 'delete' then {{ spark_cdc._unquoted_image('image') }} end as after,
+    {{ before if rows.get('exact') else spark_cdc._unquoted_image(before) }} as before,
+    case when op <> 'delete' then {{ 'image' if rows.get('exact') else spark_cdc._unquoted_image('image') }} end as after,
     sequence,
     committed_at,
     key_columns,

@@ -10,18 +10,24 @@
                                  `with_types` the columns' types may be left out, if the format can do without
     `<format>_header(dialect)`   a mapping of SQL expressions over `message`: kind, error_condition, error and what
                                  `_header_columns` lists; further `event`, an expression over `message` that all others may
-                                 read by that name, `nested`, the text of an object below the message whose keys may not
-                                 stand twice, and `splits_updates`, true where an update may be two messages
+                                 read by that name, `event_calls_python`, true where it does (it is then evaluated once,
+                                 below all filters), `nested`, the text of an object below the message whose keys may not
+                                 stand twice, `splits_updates`, true where an update may be two messages, and `document`,
+                                 where a message is no JSON: an expression over the raw `value`, mostly a Python function,
+                                 that gives it as JSON text. That text is `value` from then on, also in a messages model
     `<format>_rows(dialect)`     a mapping of SQL expressions over `message`: see `_row_changes`
     `<format>_value(text, column, time_zone, dialect)`
                                  SQL of a value as the format writes one of the declared type: mostly `value` with an
                                  encoding of the format's own
 
+    `of_messages` says that the relation is a messages model: its `value` is a document already.
+
     Why maps of texts: they keep absent and null apart, show a key that stands twice, and need no declared columns.
 -#}
-{%- macro _envelope(relation, format, dialect, raw_columns, exact_numbers=false, read_before=none, read_again=none, where=none, with_types=true) -%}
+{%- macro _envelope(relation, format, dialect, raw_columns, exact_numbers=false, read_before=none, read_again=none, where=none, with_types=true, of_messages=false) -%}
     {%- set raw = spark_cdc._raw_columns(raw_columns) -%}
     {%- set header = spark_cdc._format_macro(format, 'header')(dialect) -%}
+    {%- set document = none if of_messages else header.get('document') -%}
 raw_messages as (
 
     select
@@ -30,7 +36,7 @@ raw_messages as (
         {{ raw.offset }} as offset,
         {{ raw.timestamp }} as timestamp,
         cast({{ raw.key }} as string) as key,
-        cast({{ raw.value }} as string) as value,
+        {{ raw.value if document else 'cast(' ~ raw.value ~ ' as string)' }} as value,
         {{ raw.headers or "cast(null as array<struct<key: string, value: binary>>)" }} as headers
     from {{ relation }}
     {%- if where %}
@@ -74,6 +80,17 @@ new_messages as (
 ),
 
 {% endif -%}
+{% if document -%}
+json_messages as (
+
+    select topic, partition, offset, timestamp, key, document as value, headers
+    from {{ 'new_messages' if read_before else 'raw_messages' }}
+    -- explode, so that a filter on the value does not call the function again
+    lateral view explode(array({{ document }})) exploded as document
+
+),
+
+{% endif -%}
 documents as (
 
     select
@@ -92,7 +109,7 @@ documents as (
         {%- if header.get('nested') %},
         parsed.nested_key_names as nested_key_names
         {%- endif %}
-    from {{ 'new_messages' if read_before else 'raw_messages' }}
+    from {{ 'json_messages' if document else 'new_messages' if read_before else 'raw_messages' }}
     -- explode, so that the parse is not repeated for each field that is read
     lateral view explode(array(named_struct(
         'document', {{ spark_cdc._parsed(format, dialect, exact_numbers, with_types) | trim | indent(8) }},
@@ -107,8 +124,14 @@ documents as (
 
 events as (
 
+    {% if header.get('event_calls_python') -%}
+    select *
+    from documents
+    lateral view explode(array({{ header.event | trim | indent(4) }})) exploded as event
+    {%- else -%}
     select *, {{ header.event | trim | indent(4) }} as event
     from documents
+    {%- endif %}
 
 ),
 {%- endif %}

@@ -22,6 +22,9 @@
         'kafka_river_canal': ['kafka_river_canal'],
         'goldengate': ['operation', 'row'],
         'dms': ['dms'],
+        'dts_avro': ['dts_avro'],
+        'drs_mongodb': ['drs_mongodb'],
+        'debezium_mongodb': ['debezium_mongodb'],
     }) -}}
 {%- endmacro -%}
 

@@ -7,7 +7,8 @@
 -#}
 {%- macro _typed_changes(source, format, dialect, key, columns, time_zone) -%}
     {%- set value = spark_cdc._format_macro(format, 'value') -%}
-    {%- set overlays = spark_cdc._format_macro(format, 'rows')(dialect).get('overlays') -%}
+    {%- set rows = spark_cdc._format_macro(format, 'rows')(dialect) -%}
+    {%- set overlays = rows.get('overlays') -%}
     {%- set names = columns | map(attribute='literal') | join(', ') -%}
 {#- In a struct, because a column of the source may have any name, also one that is used here. #}
 decoded as (
@@ -42,7 +43,7 @@ decoded_pairs as (
             {%- endfor %}
         ) end as decoded_before,
         case
-            when op in ('delete', 'truncate') then null
+            when op in ('delete', 'truncate'){{ ' or complete' if rows.get('complete') }} then null
             when {% for column in columns -%}
                 {{ 'or ' if not loop.first }}(image_texts.{{ column.quoted }} is null and not map_contains_key(image, {{ column.literal }}))
                 {% endfor -%}
@@ -78,6 +79,10 @@ typed_changes as (
             {%- endif %}
             {%- for column in columns if column.name in key %}
             when image_texts.{{ column.quoted }} is null then {{ spark_cdc._error("'key_missing'", column.literal) }}
+            {%- endfor %}
+            {%- for column in columns if rows.get('patches') %}
+            when patches[{{ column.literal }}] is not null then {# -#}
+                {{ spark_cdc._error("'patch_of_nested_value'", 'concat(' ~ spark_cdc._literal(column.name ~ ': ') ~ ', patches[' ~ column.literal ~ '])') }}
             {%- endfor %}
             {%- for column in columns %}
             when decoded_image.{{ column.quoted }} is null and image_texts.{{ column.quoted }} is not null then {# -#}
@@ -120,7 +125,7 @@ typed_changes as (
             {{ spark_cdc._texts('before', columns) }} as before_texts
         from {{ source }}
     {%- endset -%}
-    {%- if not exact_columns -%}
+    {%- if not exact_columns or spark_cdc._format_macro(format, 'rows')(dialect).get('exact') -%}
         {{- return(with_texts) -}}
     {%- endif -%}
     {%- set header = spark_cdc._format_macro(format, 'header')(dialect) -%}

@@ -99,8 +99,9 @@ def decode(
     """Show what FILES of messages hold: one line of JSON per message or row change.
 
     A line of a file is a message's value, or an object with topic, partition, offset, timestamp, key, value
-    and headers; the line `null` is a tombstone. `-` reads standard input. The answer names the message's
-    lines, counted from 0. A message that cannot be read is a line of kind `error`, and the exit code stays 0.
+    (value_base64 where it is no text) and headers; the line `null` is a tombstone. `-` reads standard input.
+    The answer names the message's lines, counted from 0. A message that cannot be read is a line of kind
+    `error`, and the exit code stays 0.
 
     \b
     spark-cdc decode orders.jsonl

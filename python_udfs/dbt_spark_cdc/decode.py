@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dbt_spark_cdc.functions.detect import detect
 from dbt_spark_cdc.inputs import Message, read_messages
 from dbt_spark_cdc.macros import CompilerError, MacroLibrary
+from dbt_spark_cdc.registry import register
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -162,6 +163,7 @@ class Decoder:
 
     def changes(self, spark: SparkSession, files: list[_File]) -> list[list[dict[str, Any]]]:
         """Return, for each file, an object per message or row change in the order of its lines."""
+        register(spark)
         for batch in self._batches(files):
             self._decode(spark, batch, self.options.columns)
         return [[_shown(row) for row in file.rows] for file in files]
@@ -259,6 +261,7 @@ class Decoder:
 
     def states(self, spark: SparkSession, files: list[_File]) -> list[list[dict[str, Any]]]:
         """Return, for each file, an object per table: its rows after all changes, deleted ones gone."""
+        register(spark)
         for batch in self._batches(files):
             self._decode(spark, batch, None)
         tables = [table for file in files for table in _tables(file)]

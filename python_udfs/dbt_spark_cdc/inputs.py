@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import codecs
 import json
 from typing import Any, NamedTuple
@@ -26,8 +27,9 @@ def read_messages(topic: str, data: bytes) -> list[Message]:
     """Return the messages of a file, one per line.
 
     A line is a captured message when it is an object with a member `value` (a text or null) and a member
-    `topic` or `offset`; otherwise it is itself the value, byte for byte, and the line's number is its offset
-    in partition 0 of `topic`. A line `null` is a message without a value. Lines end at line feeds only,
+    `topic` or `offset`, or with a member `value_base64`, the base64 text of a value that is no text;
+    otherwise it is itself the value, byte for byte, and the line's number is its offset in partition 0 of
+    `topic`. A line `null` is a message without a value. Lines end at line feeds only,
     because other separators stand inside values.
     """
     lines = data.removeprefix(codecs.BOM_UTF8).split(b"\n")
@@ -42,16 +44,20 @@ def _bare(number: int, topic: str, line: bytes) -> Message:
 
 
 def _captured(number: int, topic: str, line: bytes) -> Message | None:
-    if b'"value"' not in line:
+    if b'"value"' not in line and b'"value_base64"' not in line:
         return None
     try:
         captured = json.loads(line.decode("utf-8"))
     except (ValueError, RecursionError):
         return None
-    if not isinstance(captured, dict) or not _is_text(captured.get("value", 0)):
+    if not isinstance(captured, dict):
         return None
-    if not isinstance(captured.get("topic"), str) and not _is_bigint(captured.get("offset")):
-        return None
+    binary = _from_base64(captured.get("value_base64"))
+    if binary is None:
+        if not _is_text(captured.get("value", 0)):
+            return None
+        if not isinstance(captured.get("topic"), str) and not _is_bigint(captured.get("offset")):
+            return None
     name, partition, offset = (captured.get(field) for field in ("topic", "partition", "offset"))
     timestamp, key = captured.get("timestamp"), captured.get("key")
     return Message(
@@ -62,7 +68,7 @@ def _captured(number: int, topic: str, line: bytes) -> Message | None:
         offset=offset if _is_bigint(offset) else number,
         timestamp=timestamp if _is_bigint(timestamp) and abs(timestamp) < 2**53 else None,
         key=_bytes(key),
-        value=_bytes(captured["value"]),
+        value=_bytes(captured["value"]) if binary is None else binary,
         headers=_headers(captured.get("headers")),
     )
 
@@ -80,6 +86,13 @@ def _headers(headers: Any) -> list[dict[str, Any]] | None:
 def _bytes(text: Any) -> bytes | None:
     # Half of a surrogate pair is no character: these bytes are not UTF-8, and the macros say so.
     return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else None
+
+
+def _from_base64(text: Any) -> bytes | None:
+    try:
+        return base64.b64decode(text, validate=True) if isinstance(text, str) else None
+    except ValueError:
+        return None
 
 
 def _is_text(value: Any) -> bool:

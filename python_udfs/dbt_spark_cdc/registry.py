@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dbt_spark_cdc.functions.decode_binary import decode_binary_arrow
 from dbt_spark_cdc.functions.detect import detect_arrow
+from dbt_spark_cdc.functions.dts_avro import dts_avro_arrow
+from dbt_spark_cdc.functions.mongo_documents import (
+    mongo_fields_arrow,
+    mongo_update_arrow,
+    mongo_update_description_arrow,
+)
 from dbt_spark_cdc.functions.type_name import type_name_arrow
 
 if TYPE_CHECKING:
@@ -22,10 +28,16 @@ class SqlFunction(NamedTuple):
     returns: str
 
 
+MONGO_UPDATE = "fields map<string,string>, patches map<string,string>"
+
 SQL_FUNCTIONS = (
     SqlFunction("cdc_decode_binary", decode_binary_arrow, "binary"),
     SqlFunction("cdc_type", type_name_arrow, "name string, spark_type string"),
     SqlFunction("cdc_detect", detect_arrow, "format string, dialect string, confidence double"),
+    SqlFunction("cdc_dts_avro", dts_avro_arrow, "string"),
+    SqlFunction("cdc_mongo_fields", mongo_fields_arrow, "map<string,string>"),
+    SqlFunction("cdc_mongo_update", mongo_update_arrow, MONGO_UPDATE),
+    SqlFunction("cdc_mongo_update_description", mongo_update_description_arrow, MONGO_UPDATE),
 )
 
 

@@ -68,7 +68,10 @@ def library() -> MacroLibrary:
 @pytest.fixture(scope="session")
 def session(spark: SparkSession) -> SparkSession:
     """A session whose time zone is far from UTC: no result may depend on it."""
+    from dbt_spark_cdc import register
+
     session = spark.newSession()
+    register(session)
     session.conf.set("spark.sql.ansi.enabled", "false")
     session.conf.set("spark.sql.shuffle.partitions", "1")
     session.conf.set("spark.sql.session.timeZone", "America/St_Johns")

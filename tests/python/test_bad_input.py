@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from dbt_spark_cdc.inputs import Message
 from dbt_spark_cdc.macros import MacroLibrary
 from test_golden import read
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from encoders.dts_avro import write
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,7 +70,25 @@ TEMPLATES = {
     "dms": '{"data":{%s},"metadata":{"record-type":"data","operation":"insert","schema-name":"shop",'
     '"table-name":"orders"}}',
 }
-FORMATS = list(TEMPLATES)
+IMAGES_OF_JSON = list(TEMPLATES)
+
+
+class InsideText(str):
+    """A template into whose text of a document `%s` goes, as JSON writes a text."""
+
+    __slots__ = ()
+
+    def __mod__(self, image: str) -> str:
+        return self.replace("%s", json.dumps(image, ensure_ascii=False)[1:-1])
+
+
+TEMPLATES["drs_mongodb"] = InsideText(
+    '{"op":"INSERT","db":"shop","coll":"orders","value":"{%s}","recordType":"insert","clusterTime":"1:1"}'
+)
+TEMPLATES["debezium_mongodb"] = InsideText(
+    '{"before":null,"after":"{%s}","source":{"db":"shop","collection":"orders"},"op":"c"}'
+)
+FORMATS = [*TEMPLATES, "dts_avro"]
 GOOD_IMAGE = '"id":"1","name":"Ann","note":null'
 GOOD = {"kind": "rows", "op": "insert", "after": {"id": "1", "name": "Ann", "note": None}}
 
@@ -104,6 +128,9 @@ NO_ROW = {
 }
 # In a list of columns a name is a text.
 NOT_IN_FORMAT = {("kafka_river_canal", "name over the limit")}
+    "drs_mongodb": "no_image",
+    "debezium_mongodb": "no_after_image",
+}
 
 
 def error(*codes: str) -> dict[str, Any]:
@@ -148,7 +175,13 @@ def of_any_format(format_name: str) -> Iterator[Bad]:
         yield Bad(f"text after: {text[:9]}", utf8(good + text), error("text_after_message"))
     yield Bad("space after", utf8(good + " \n"), GOOD)
     yield Bad("space before", utf8("\n\t " + good), GOOD)
+    if format_name in IMAGES_OF_JSON:
+        yield from of_any_image(format_name)
 
+
+def of_any_image(format_name: str) -> Iterator[Bad]:
+    """Bad rows in good messages, of the formats whose rows are JSON themselves."""
+    template = TEMPLATES[format_name]
     for name, image in {
         "raw control character": '"id":"1","name":"a\x01b"',
         "raw line end": '"id":"1","name":"a\nb"',
@@ -620,6 +653,129 @@ def of_dms() -> Iterator[Bad]:
         error("other_structure"),
     )
     yield from others(dms="")
+def of_any_document(format_name: str) -> Iterator[Bad]:
+    """Texts of documents, inside good messages."""
+    template = TEMPLATES[format_name]
+    for name, image in {
+        "raw control character": '"id":"a\x01b"',
+        "raw line end": '"id":"a\nb"',
+        "leading zeros": '"id":007',
+        "plus": '"id":+1',
+        "point alone": '"id":1.',
+        "no digit before the point": '"id":.5',
+        "exponent alone": '"id":1e',
+        "hexadecimal": '"id":0x1F',
+        "comma at the end": '"id":"1",',
+        "comment": '"id":"1"/* key */',
+        "upper case literal": '"id":TRUE',
+        "bad escape": r'"id":"\x41"',
+        "lone surrogate": r'"id":"\ud800"',
+        "key twice": '"id":"1","id":"2"',
+        "key twice by its escape": r'"id":"1","i\u0064":"2"',
+        "key twice inside": '"id":{"a":1,"a":1}',
+        "a call that is not known": '"id":drop()',
+        "nested 100000 deep": '"id":' + "[" * 100_000,
+        "a number beyond its type": '"id":9223372036854775808',
+        "a double beyond its type": '"id":1e400',
+    }.items():
+        yield Bad(name, utf8(template % image), error("broken_document"))
+    yield Bad("invalid UTF-8", utf8(template % '"id":"?"').replace(b"?", b"\xff\xfe"), error("invalid_utf8"))
+    yield Bad("raw surrogate", utf8(template % '"id":"\ud800"'), error("invalid_utf8"))
+    yield Bad("surrogate pair", utf8(template % r'"id":"\ud83d\ude00"'), row(id="😀"))
+    yield Bad("zero character", utf8(template % r'"id":"a\u0000b"'), row(id="a\0b"))
+    yield Bad("single quotes", utf8(template % "'id':'1'"), row(id="1"))
+    yield Bad("no quotes", utf8(template % "id:1"), row(id="1"))
+    yield Bad("NaN", utf8(template % '"id":NaN'), row(id="NaN"))
+    names = {
+        name: str(n) for n, name in enumerate(["", "a.b", 'a"b', "__proto__", "汉字", "_cdc_op", "message"])
+    }
+    yield Bad("odd names", utf8(template % json.dumps(names)[1:-1]), row(**names))
+
+
+def of_drs_mongodb() -> Iterator[Bad]:
+    good = TEMPLATES["drs_mongodb"] % GOOD_IMAGE
+    yield from of_any_document("drs_mongodb")
+    yield Bad("op of another case", utf8(good.replace('"INSERT"', '"insert"')), error("unknown_op"))
+    yield Bad("no op", utf8(good.replace('"op":"INSERT",', "")), error("other_format"))
+    yield Bad("an empty object", b"{}", error("other_format"))
+    yield Bad("op twice", utf8(good.replace('"db"', '"op":"DELETE","db"')), error("duplicate_key"))
+    yield Bad("no value", utf8(good.replace('"value"', '"other"')), error("no_image"))
+    yield Bad(
+        "the value is an object",
+        b'{"op":"INSERT","coll":"c","value":{"id":1},"recordType":"insert","clusterTime":"1:1"}',
+        row(id="1"),
+    )
+    for time in ("null", '"1"', '"1:"', '"a:b"', '"1:2:3"', "7"):
+        yield Bad(f"clusterTime {time}", utf8(good.replace('"1:1"', time)), error("no_sequence"))
+    yield Bad("the time is a text", utf8(good.replace('"db"', '"es":"x","db"')), error("other_structure"))
+    yield Bad("Maxwell", utf8(MAXWELL), error("other_format"))
+    yield Bad("Debezium", utf8(TEMPLATES["debezium"] % GOOD_IMAGE), error("other_format", "unknown_op"))
+
+
+def of_debezium_mongodb() -> Iterator[Bad]:
+    good = TEMPLATES["debezium_mongodb"] % GOOD_IMAGE
+    yield from of_any_document("debezium_mongodb")
+    yield Bad("unknown op", utf8(good.replace('"c"', '"insert"')), error("unknown_op"))
+    yield Bad("no op", utf8(good.replace(',"op":"c"', "")), error("other_format"))
+    yield Bad("payload is null", b'{"schema":null,"payload":null}', error("other_format"))
+    yield Bad("op twice", utf8(good.replace('"before"', '"op":"d","before"')), error("duplicate_key"))
+    yield Bad("after is null", b'{"after":null,"source":{},"op":"c"}', error("no_after_image"))
+    yield Bad(
+        "before is damaged", utf8(good.replace('"before":null', '"before":"{"')), error("broken_document")
+    )
+    yield Bad(
+        "a description is a text",
+        b'{"updateDescription":"x","source":{},"op":"u"}',
+        error("other_structure", "no_after_image"),
+    )
+    yield Bad("Maxwell", utf8(MAXWELL), error("other_format"))
+    yield Bad("DataWorks", utf8(TEMPLATES["dataworks"] % GOOD_IMAGE), error("unknown_op"))
+
+
+def dts_record(**fields: Any) -> bytes:
+    text = [{"Character": {"charset": "utf8mb4", "value": value}} for value in ("1", "Ann")]
+    return write(
+        {
+            "version": 4,
+            "id": 1,
+            "sourceTimestamp": 0,
+            "sourcePosition": "",
+            "source": {"sourceType": "MySQL", "version": ""},
+            "operation": "INSERT",
+            "objectName": "shop.orders",
+            "fields": [{"name": name, "dataTypeNumber": 253} for name in ("id", "name", "note")],
+            "afterImages": [*text, None],
+            **fields,
+        }
+    )
+
+
+def of_dts_avro() -> Iterator[Bad]:
+    good = dts_record()
+    yield Bad("no value", None, {"kind": "tombstone"})
+    yield Bad("empty", b"", error("empty"))
+    for length in range(1, len(good), 5):
+        # The base64 text of a few bytes may be a JSON number.
+        yield Bad(f"cut at {length}", good[:length], error("not_json", "not_an_object"))
+    for name, data in {
+        "zeros": bytes(500),
+        "ones": b"\xff" * 500,
+        "text": b"order 7 was changed",
+        "JSON": b'{"operation":"INSERT"}',
+        "a registry's header": b"\0\0\0\0\1" + good,
+        "bytes behind it": good + b"\x02\x02",
+        "a long that does not end behind it": good + b"\xff",
+    }.items():
+        yield Bad(name, data, error("not_json"))
+    yield Bad(
+        "a field twice", dts_record(fields=[{"name": "id", "dataTypeNumber": 8}] * 3), error("duplicate_key")
+    )
+    yield Bad("no fields", dts_record(fields=None), error("array_lengths_differ"))
+    yield Bad("no image", dts_record(afterImages=None), error("no_image"))
+    yield Bad("the image is a text", dts_record(afterImages="x"), error("no_image"))
+    yield Bad("four names", dts_record(objectName="a.b.c.d"), error("other_structure"))
+    yield Bad("no name", dts_record(objectName=None), GOOD)
+    yield Bad("a row of an operation without rows", dts_record(operation="NOOP"), error("unknown_op"))
 
 
 OF_ONE_FORMAT = {
@@ -642,6 +798,15 @@ CASES = {
         bad for bad in (*of_any_format(name), *OF_ONE_FORMAT[name]()) if (name, bad.name) not in NOT_IN_FORMAT
     ]
     for name in FORMATS
+    "drs_mongodb": of_drs_mongodb,
+    "debezium_mongodb": of_debezium_mongodb,
+    "dts_avro": of_dts_avro,
+}
+GOOD_VALUES = {name: utf8(template % GOOD_IMAGE) for name, template in TEMPLATES.items()} | {
+    "dts_avro": dts_record()
+}
+CASES = {
+    name: [*(of_any_format(name) if name in TEMPLATES else ()), *OF_ONE_FORMAT[name]()] for name in FORMATS
 }
 
 
@@ -652,7 +817,7 @@ def message(offset: int, value: bytes | None) -> Message:
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_bad_messages(format_name: str, session: SparkSession, library: MacroLibrary) -> None:
     cases = CASES[format_name]
-    good = utf8(TEMPLATES[format_name] % GOOD_IMAGE)
+    good = GOOD_VALUES[format_name]
     messages = [message(n, good if n % 2 == 0 else cases[n // 2].value) for n in range(2 * len(cases))]
     found = [row for _, row in read(session, library, format_name, "decoded", {}, messages)]
     assert [row["offsets"] for row in found] == [[n] for n in range(len(messages))]
@@ -893,7 +1058,7 @@ VALUES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("format_name", FORMATS)
+@pytest.mark.parametrize("format_name", IMAGES_OF_JSON)
 def test_values_fit_exactly_or_are_errors(
     format_name: str, session: SparkSession, library: MacroLibrary
 ) -> None:

@@ -15,6 +15,8 @@ import yaml
 from dbt_spark_cdc import register
 from dbt_spark_cdc.functions import decode_binary as decode_binary_module
 from dbt_spark_cdc.functions import detect as detect_module
+from dbt_spark_cdc.functions import dts_avro as dts_avro_module
+from dbt_spark_cdc.functions import mongo_documents as mongo_documents_module
 from dbt_spark_cdc.functions import type_name as type_name_module
 from dbt_spark_cdc.functions.decode_binary import decode_binary
 from dbt_spark_cdc.functions.detect import RULES, detect
@@ -73,7 +75,10 @@ NOT_OF_THE_ENCODING = [
 ]
 
 
-@pytest.mark.parametrize("module", [decode_binary_module, detect_module, type_name_module])
+@pytest.mark.parametrize(
+    "module",
+    [decode_binary_module, detect_module, dts_avro_module, mongo_documents_module, type_name_module],
+)
 def test_the_example_in_the_docstring_is_true(module: Any) -> None:
     results = doctest.testmod(module)
     assert results.attempted == 1
@@ -270,6 +275,29 @@ DMS = {
 }
 
 
+MONGODB = {
+    "after": '{"_id": 1}',
+    "updateDescription": None,
+    "source": {"version": "3.5.0.Final", "connector": "mongodb", "name": "shop", "collection": "orders"},
+    "op": "u",
+    "ts_ms": 1,
+}
+DRS_MONGODB = {
+    "id": 256,
+    "op": "INSERT",
+    "dbType": "MongoDB",
+    "db": "d",
+    "coll": "c",
+    "value": "{}",
+    "where": None,
+    "recordType": "insert",
+    "extra": "insert",
+    "es": 1,
+    "ts": 1,
+    "clusterTime": "1684344064:1",
+}
+
+
 def wrapped(payload: dict, name: str) -> dict:
     return {"schema": {"type": "struct", "fields": [], "optional": False, "name": name}, "payload": payload}
 
@@ -393,6 +421,12 @@ KNOWN = {
         {"data": {"id": 4}, "type": "insert"},
         ("maxwell", "maxwell", 0.5),
     ),
+    "a document of Debezium from MongoDB": (MONGODB, ("debezium_mongodb", "debezium_mongodb", 1.0)),
+    "a wrapped document of Debezium from MongoDB": (
+        {"schema": None, "payload": MONGODB | {"op": "d", "after": None}},
+        ("debezium_mongodb", "debezium_mongodb", 1.0),
+    ),
+    "a document of Huawei DRS from MongoDB": (DRS_MONGODB, ("drs_mongodb", "drs_mongodb", 1.0)),
     "a message of DataWorks with an op that is not listed": (
         DATAWORKS | {"payload": DATAWORKS["payload"] | {"op": "XBEGIN"}},
         ("dataworks", "dataworks", 0.5),
@@ -449,6 +483,10 @@ UNKNOWN: dict[str, Any] = {
         "pks": [],
         "schema": "d",
         "table": "t",
+    "a row of Huawei DRS from GaussDB": {
+        key: value for key, value in CANAL_BEFORE_GTID.items() if key != "mysqlType"
+    }
+    | {"columnType": {}, "dbType": "GaussDB", "schema": "s", "opType": "UPDATE"},
     "a row of OceanBase OMS, Default": {
         "prevStruct": None,
         "postStruct": {"id": 1},
@@ -731,7 +769,9 @@ def test_the_sql_functions_return_the_documented_types(spark: Any) -> None:
 
 
 def test_registering_again_changes_nothing(spark: Any) -> None:
-    assert register(spark) == register(spark) == ["cdc_decode_binary", "cdc_type", "cdc_detect"]
+    names = ["cdc_decode_binary", "cdc_type", "cdc_detect", "cdc_dts_avro", "cdc_mongo_fields"]
+    names += ["cdc_mongo_update", "cdc_mongo_update_description"]
+    assert register(spark) == register(spark) == names
     assert bytes(spark.sql("select cdc_decode_binary('6a', 'hex')").first()[0]) == b"j"
 
 
@@ -743,7 +783,8 @@ def test_registering_in_what_is_no_session_says_what_is_wanted() -> None:
 def test_importing_the_package_is_cheap_and_needs_no_dbt() -> None:
     program = (
         "import sys; sys.modules['dbt'] = None; import dbt_spark_cdc; "
-        "heavy = {'pyspark', 'pyarrow', 'pandas'} & set(sys.modules); "
+        "import dbt_spark_cdc.registry; "
+        "heavy = {'pyspark', 'pyarrow', 'pandas', 'fastavro', 'bson', 'pymongo'} & set(sys.modules); "
         "assert not heavy, heavy; assert dbt_spark_cdc.plugins == []"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

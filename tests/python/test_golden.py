@@ -85,6 +85,7 @@ def _case(folder: Path) -> Case:
     )
 
 
+FORMATS = sorted(folder.name for folder in GOLDEN.iterdir())
 CASES = [_case(file.parent) for file in sorted(GOLDEN.glob("*/*/case.yml"))]
 FORMATS = sorted({case.format for case in CASES})
 
@@ -426,3 +427,20 @@ def test_each_format_has_a_case_for_each_kind_of_change(format_name: str) -> Non
         assert re.search(kind, names), kind
     for kind in NOT_WRITTEN.get(format_name, set()):
         assert not re.search(kind, names), f"{format_name} has a case of {kind}"
+KINDS_OF_CHANGE = (
+    *("insert", "update", "delete", "key_change", "null_and_absent", "_types", "ddl", "truncate"),
+    *("heartbeat", "transaction_marks", "snapshot", "unknown_op", "damaged"),
+)
+# Messages that a format does not have; its page says so.
+WITHOUT = {
+    # The _id of a document cannot change; a collection is dropped and not truncated.
+    "drs_mongodb": {"key_change", "truncate", "heartbeat", "transaction_marks", "snapshot"},
+    "debezium_mongodb": {"key_change", "truncate", "ddl"},
+}
+
+
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_each_format_has_a_case_for_each_kind_of_change(format_name: str) -> None:
+    names = " ".join(case.name for case in CASES if case.format == format_name)
+    missing = {kind for kind in KINDS_OF_CHANGE if kind not in names}
+    assert missing == WITHOUT.get(format_name, set())

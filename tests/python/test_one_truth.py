@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from dbt_spark_cdc import register
 from dbt_spark_cdc.macros import MacroLibrary
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -174,6 +175,7 @@ def test_one_truth(
     encoder: Encoder, zone: str, truth: list[list[Change]], spark: SparkSession, library: MacroLibrary
 ) -> None:
     session = spark.newSession()
+    register(session)
     session.conf.set("spark.sql.ansi.enabled", "false")
     session.conf.set("spark.sql.shuffle.partitions", "1")
     session.conf.set("spark.sql.session.timeZone", zone)

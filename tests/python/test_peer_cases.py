@@ -22,6 +22,13 @@ FORMATS = ("canal", "debezium", "dataworks", "cloudcanal", "maxwell")
 FORMATS = ("canal", "debezium", "dataworks", "ogg", "aws-dms")
 # Folders whose format has another name here.
 NAMES = {"ogg": "goldengate", "aws-dms": "dms"}
+# The folder of the cases -> our name of the format.
+FORMATS = {
+    "canal": "canal",
+    "debezium": "debezium",
+    "dataworks": "dataworks",
+    "debezium-mongodb": "debezium_mongodb",
+}
 SHARED = Path(os.environ.get("SPARK_CDC_SHARED") or Path(__file__).resolve().parents[3] / "shared")
 CASES = [
     f"{name}/{case.name}" for name in FORMATS for case in sorted((SHARED / "peer_cases" / name).glob("*"))
@@ -63,6 +70,26 @@ def cells(replaced: dict[tuple[str, str], str], only: str | None = None) -> Answ
     return answer
 
 
+def with_each_image(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Answer:
+    """The expected changes with their images changed."""
+
+    def answer(wanted: list[tuple]) -> list[tuple]:
+        return [(*entry[:2], *(image and change(image) for image in entry[2:])) for entry in wanted]
+
+    return answer
+
+
+def _dates(image: dict[str, Any]) -> dict[str, Any]:
+    found = {"1739455297970": "2025-02-13T14:01:37.970Z", "1739455397970": "2025-02-13T14:03:17.970Z"}
+    return {name: found.get(value, value) for name, value in image.items()}
+
+
+def _document(image: dict[str, Any]) -> dict[str, Any]:
+    return {"_id": image["_id"], **{n: v for n, v in json.loads(image["payload"]).items() if n != "_id"}}
+
+
+DATES = "A Date of MongoDB is shown as an instant is written, so that a column of type timestamp reads it."
+FIELDS = "The fields of the document are columns, not one column with the whole document."
 TIME_OF_DAY = (
     "With the converter's schema a TIME is known, and a model's `string` column gets its text, not a number."
 )
@@ -97,6 +124,21 @@ DIFFERS: dict[tuple[str, str], tuple[str, Answer]] = {
     ("debezium/paimon_alltype_with_schema", "state"): (
         TIME_OF_DAY,
         cells({("_time", "36803000000"): "10:13:23"}),
+    ),
+    ("debezium-mongodb/paimon_bson_delete", "changes"): (DATES, with_each_image(_dates)),
+    ("debezium-mongodb/paimon_bson_insert", "changes"): (DATES, with_each_image(_dates)),
+    ("debezium-mongodb/paimon_bson_update", "changes"): (DATES, with_each_image(_dates)),
+    ("debezium-mongodb/paimon_bson_types", "kinds"): (
+        "A document without an envelope is no message of Debezium.",
+        lambda wanted: ["error"],
+    ),
+    ("debezium-mongodb/risingwave_debezium_mongo_json_customers", "changes"): (
+        FIELDS,
+        with_each_image(_document),
+    ),
+    ("debezium-mongodb/risingwave_debezium_mongo_json_customers_no_schema_field", "changes"): (
+        FIELDS,
+        with_each_image(_document),
     ),
     ("debezium/seatunnel_e2e_all_types", "state"): (
         TIME_OF_DAY,
@@ -161,6 +203,7 @@ def decoded(state: bool) -> dict[str, list[dict[str, Any]]]:
             for dialect in {DIALECTS.get(case) for case in CASES if case.startswith(name + "/")}:
                 cases = [c for c in CASES if c.startswith(name + "/") and DIALECTS.get(c) == dialect]
                 decoder = Decoder(library, Options(NAMES.get(name, name), dialect))
+                decoder = Decoder(library, Options(FORMATS[name], dialect))
                 files = decoder.files([source(case, state) for case in cases])
                 read = decoder.states if state else decoder.changes
                 results.update(zip(cases, read(spark, files), strict=True))

@@ -18,7 +18,7 @@ from dbt_spark_cdc import plugin as plugin_module
 from dbt_spark_cdc.plugin import SparkCdcPlugin
 
 PACKAGE_PATH = str(Path(dbt_spark_cdc.__file__).parents[1])
-REGISTERED = "spark_cdc: 3 functions registered in the Spark session"
+REGISTERED = "spark_cdc: 7 functions registered in the Spark session"
 
 MODEL = """
 select

@@ -59,13 +59,18 @@ CANAL_TYPES = _words(
 CANAL_KEYS = _words("data database es id isDdl mysqlType old pkNames sql sqlType table ts type")
 
 # Connectors whose envelope is Debezium's own. TiCDC, CloudCanal and others write other names here.
-DEBEZIUM_CONNECTORS = _words("mysql mariadb postgresql mongodb sqlserver oracle db2 informix vitess spanner")
+DEBEZIUM_CONNECTORS = _words("mysql mariadb postgresql sqlserver oracle db2 informix vitess spanner")
 DEBEZIUM_SOURCE = _words("source.version source.connector source.name")
 DEBEZIUM_ROW = _words("before after source op")
 DEBEZIUM_OPS = _words("c u d r t")
 DEBEZIUM_TRANSACTION = _words("status id event_count data_collections")
 DEBEZIUM_SCHEMA_CHANGE = _words("source databaseName ddl tableChanges")
 DEBEZIUM_WRAPPER = _words("schema payload")
+
+MONGODB_ROW = _words("op source") | DEBEZIUM_SOURCE
+MONGODB_OPS = _words("c u d r")
+MONGODB_IMAGES = _words("before after updateDescription patch")
+DRS_MONGODB = _words("op dbType db coll value where recordType clusterTime")
 
 DATAWORKS_KEYS = _words("schema payload version schema.dataColumn schema.primaryKey schema.source payload.op")
 DATAWORKS_OPS = CANAL_TYPES - {"UPDATE"} | _words(
@@ -298,6 +303,31 @@ RULES: tuple[Rule, ...] = (
         _NO_OTHER_KEY,
         values={"payload.op": DATAWORKS_OPS},
     ),
+    # A document of MongoDB is a text, and another format for it.
+    Rule(
+        "debezium_mongodb",
+        "debezium_mongodb",
+        1.0,
+        MONGODB_ROW,
+        one_of=MONGODB_IMAGES,
+        values={"op": MONGODB_OPS, "source.connector": _words("mongodb")},
+    ),
+    Rule(
+        "debezium_mongodb",
+        "debezium_mongodb",
+        1.0,
+        DEBEZIUM_WRAPPER | _inside("payload", _words("op source")),
+        _NO_OTHER_KEY,
+        one_of=_inside("payload", MONGODB_IMAGES),
+        values={"payload.op": MONGODB_OPS, "payload.source.connector": _words("mongodb")},
+    ),
+    Rule(
+        "drs_mongodb",
+        "drs_mongodb",
+        1.0,
+        DRS_MONGODB,
+        values={"op": _words("INSERT UPDATE DELETE DDL"), "dbType": _words("MongoDB Mongo")},
+    ),
     # The vendor's list of op values ends in dots, and no other vendor has these keys under `schema`.
     Rule("dataworks", "dataworks", 0.5, DATAWORKS_KEYS),
     Rule(
@@ -453,6 +483,10 @@ def detect(value: str | None) -> Detected:
     on), its dialect, and the confidence: 1.0 when the keys and values of exactly one format are there, 0.5
     when the message fits a format but holds nothing that only this format has, and 0.0 with format None
     when it cannot be known. One message is a weak witness: let a topic's messages agree before acting on it.
+    dataworks, drs_mongodb, debezium_mongodb), its dialect, and the confidence: 1.0 when the keys and values
+    of exactly one format are there, 0.5 when the message fits a format but holds nothing that only this
+    format has, and 0.0 with format None when it cannot be known. One message is a weak witness: let a
+    topic's messages agree before acting on it.
 
     Errors: NULL, text that is not a JSON object, and other vendors' messages give format None, never an
     exception.

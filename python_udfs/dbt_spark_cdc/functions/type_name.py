@@ -47,6 +47,10 @@ def type_name(vendor: str | None, code: str | None) -> TypeName | None:
     of `t`; its length is dropped and letters are lower-cased, and the precision of a decimal is kept (string
     above 38 digits, as Spark has no such decimal). For drs a `sqlType` number stands behind `mysql` or
     `gaussdb`, as in `gaussdb 16`, because the numbers mean other types by source.
+    Shape: `vendor` is canal, debezium, dataworks, dts or mongodb; `code` is the text of the code as the
+    message has it. For canal this is a `sqlType` number or a `mysqlType` text; its length is dropped and
+    letters are lower-cased, and the precision of a decimal is kept (string above 38 digits, as Spark has no
+    such decimal). For dts it is `dataTypeNumber`, of a source that is not MySQL as `PostgreSQL:20`.
 
     Units: how the message writes the value stands in the seed's column `unit`.
 

@@ -1,0 +1,138 @@
+{#-
+    Debezium from MongoDB: the envelope of `debezium`, in which the documents are texts of Extended JSON. An update may hold the
+    whole document, only what changed (updateDescription, or `patch` in versions before 2.0), or both.
+    Facts: debezium.io/documentation, MongoDB connector, "data change events"; docs/formats/debezium_mongodb.md.
+
+    Order: [seconds, ord], the two halves of the oplog's timestamp. A row of the snapshot carries the timestamp at which the
+    snapshot began, and comes before a change at that same one. Messages of one transaction share a timestamp: the offset parts
+    them.
+-#}
+{%- macro default__debezium_mongodb_schema(dialect, with_types) -%}
+    {%- set fields = [] -%}
+    {%- for name, type in spark_cdc._debezium_mongodb_event_fields().items() -%}
+        {%- do fields.append(name ~ ': ' ~ type) -%}
+    {%- endfor -%}
+    {%- set event = fields | join(', ') -%}
+    {{- return('struct<' ~ event ~ ', payload: struct<' ~ event ~ '>>') -}}
+{%- endmacro -%}
+
+{%- macro _debezium_mongodb_event_fields() -%}
+    {%- set fields = dict(spark_cdc._debezium_event_fields()) -%}
+    {%- do fields.update({
+        'before': 'string', 'after': 'string', 'patch': 'string', 'filter': 'string',
+        'updateDescription': 'struct<updatedFields: string, removedFields: array<string>, '
+            ~ 'truncatedArrays: array<struct<field: string>>>',
+        'source': fields.source[:-1] ~ ', ord: bigint>',
+    }) -%}
+    {{- return(fields) -}}
+{%- endmacro -%}
+
+{#- The event of `debezium` with the documents read; `after` of an update may be a part of the document. -#}
+{%- macro _debezium_mongodb_event() -%}
+    {%- set field = namespace(of={}) -%}
+    {%- for name in spark_cdc._debezium_mongodb_event_fields() -%}
+        {%- do field.of.update({
+            name: 'case when message.payload is not null then message.payload.' ~ name ~ ' else message.' ~ name ~ ' end'
+        }) -%}
+    {%- endfor -%}
+    {%- set plain = [] -%}
+    {%- for name, expression in field.of.items() if name not in ['before', 'after', 'patch', 'filter'] -%}
+        {%- do plain.append("'" ~ name ~ "', " ~ expression) -%}
+    {%- endfor -%}
+    {%- set of = field.of -%}
+    {%- set is_update = '(' ~ of.op ~ ") = 'u'" -%}
+    {%- set has_after = '(' ~ of.after ~ ') is not null' -%}
+    {#- Before version 2.0 a patch without operators was the whole new document. -#}
+    {%- set patch_is_document = '(' ~ of.patch ~ ") not rlike r'^\\s*\\{\\s*\"\\$'" -%}
+    {%- set identity = 'coalesce(' ~ of.filter ~ ', ' ~ spark_cdc._debezium_mongodb_identity() ~ ')' -%}
+    {%- set described = '(' ~ of.updateDescription ~ ')' -%}
+    {%- set document -%}
+        cdc_mongo_fields(
+            case when {{ has_after }} then {{ of.after }} when {{ is_update }} and {{ patch_is_document }} then {{ of.patch }} end
+        )
+    {%- endset -%}
+    {%- set update -%}
+        coalesce(
+            cdc_mongo_update(
+                {{ identity }},
+                case when {{ is_update }} and not {{ has_after }} then {{ of.patch }} end
+            ),
+            cdc_mongo_update_description(
+                case when {{ is_update }} and not {{ has_after }} and {{ described }} is not null then {{ identity }} end,
+                {{ described }}.updatedFields,
+                {{ described }}.removedFields,
+                {{ described }}.truncatedArrays.field
+            )
+        )
+    {%- endset -%}
+    {%- set event -%}
+        named_struct(
+            {{ plain | join(', ') }},
+            'before', cdc_mongo_fields({{ of.before }}),
+            'after', coalesce({{ document }}, {{ update }}.fields),
+            'is_whole', {{ document }} is not null,
+            'patches', {{ update }}.patches,
+            'identity', cdc_mongo_fields({{ identity }}),
+            'has_document', {{ has_after }} or (
+                {{ is_update }} and coalesce({{ of.patch }}, to_json({{ described }})) is not null
+            ),
+            'has_before', ({{ of.before }}) is not null
+        )
+    {%- endset -%}
+    {{- return(event) -}}
+{%- endmacro -%}
+
+{#- The key holds the text of the _id, itself Extended JSON; some writers put a plain text there. -#}
+{%- macro _debezium_mongodb_identity() -%}
+    {%- set id = "element_at(" ~ spark_cdc._debezium_key('key') ~ ", 'id')" -%}
+    {{- return(
+        "case when " ~ id ~ " rlike r'^\\s*(?:[\\{\\[\"]|(?:-?[0-9]+(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null)\\s*\\z)' then concat('{\"_id\":', " ~ id
+        ~ ", '}') else to_json(named_struct('_id', " ~ id ~ ")) end"
+    ) -}}
+{%- endmacro -%}
+
+{%- macro default__debezium_mongodb_header(dialect) -%}
+    {%- set header = dict(spark_cdc._format_macro('debezium', 'header')('envelope')) -%}
+    {%- set broken -%}
+        (event.op in ('c', 'u', 'r') and event.has_document and event.after is null)
+        or (event.has_before and event.before is null)
+    {%- endset -%}
+    {%- do header.update({
+        'event': spark_cdc._debezium_mongodb_event(),
+        'event_calls_python': true,
+        'schema_name': none,
+        'table_name': 'event.source.collection',
+        'sequence': spark_cdc._debezium_mongodb_sequence('event.source', 'event.op'),
+        'transaction_id': 'coalesce(event.transaction.id, case when event.status is not null then event.id end)',
+        'key_columns': "case when event.op in ('c', 'u', 'd', 'r') then array('_id') end",
+        'column_types': none,
+        'error_condition': '(' ~ header.error_condition ~ ') or (' ~ broken ~ ')',
+        'error': 'case when ' ~ broken ~ " then 'broken_document' else " ~ header.error ~ ' end',
+    }) -%}
+    {{- return(header) -}}
+{%- endmacro -%}
+
+{%- macro _debezium_mongodb_sequence(source, op) -%}
+    {{- return(
+        "case when " ~ source ~ ".ord is not null then " ~ spark_cdc._decimals([
+            source ~ '.ts_ms div 1000', source ~ '.ord', "case when " ~ op ~ " = 'r' then 0 else 1 end",
+        ]) ~ " else cast(array() as array<decimal(20,0)>) end"
+    ) -}}
+{%- endmacro -%}
+
+{#- A delete without a before image, and an update without one, are known by the Kafka key. -#}
+{%- macro default__debezium_mongodb_rows(dialect) -%}
+    {%- set old_row = 'case when size(event.before) > 0 then event.before else event.identity end' -%}
+    {{- return({
+        'op': "case event.op when 'c' then 'insert' when 'u' then 'update' when 'd' then 'delete' else 'snapshot' end",
+        'image': "case when event.op = 'd' then " ~ old_row ~ ' else event.after end',
+        'before': "case when event.op in ('u', 'd') then " ~ old_row ~ ' end',
+        'complete': 'event.is_whole',
+        'patches': 'event.patches',
+        'exact': true,
+    }) -}}
+{%- endmacro -%}
+
+{%- macro default__debezium_mongodb_value(text, column, time_zone, dialect) -%}
+    {{- return(spark_cdc._mongo_value(text, column, time_zone)) -}}
+{%- endmacro -%}

@@ -1,0 +1,427 @@
+"""cdc_mongo_fields and two more functions: documents of MongoDB as columns of texts."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import json
+import re
+import uuid
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dbt_spark_cdc.functions._arrow import texts
+from dbt_spark_cdc.functions.mongo_text import extended_json
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Fields = dict[str, str | None]
+
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  # only added to; the text says Z
+_LONG = range(-(2**63), 2**63)
+_INT = range(-(2**31), 2**31)
+_INTEGER = re.compile(r"-?[0-9]{1,19}", re.ASCII)
+_DOUBLE = re.compile(r"[+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_ZERO = re.compile(r"[+-]?0+(?:\.0*)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_OBJECT_ID = re.compile(r"[0-9a-f]{24}")
+# Of at most 34 digits, and so short that no exponent is out of range.
+_DECIMAL = re.compile(r"(?=[-0-9.]{1,34}\Z)-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?", re.ASCII)
+_NOT_FINITE = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+_ISO = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,3})?(?:Z|[+-][0-9]{2}:?[0-9]{2})"
+)
+# Kept as they stand: their classes would come out as plain texts, or under another name.
+_KEPT = {"$code", "$ref", "$dbPointer"}
+_UUID_SUBTYPE = 4
+_OPERATORS = {"$set", "$unset", "$v"}
+
+
+class Update(NamedTuple):
+    """What an update tells: fields by name, and the columns of which it changes only a part, with a path.
+
+    A path (`address.city`, `tags.0`) stands in `fields` too, so that it can be shown. Every name that leads
+    to it is in `patches`, because a name may itself hold dots.
+    """
+
+    fields: Fields
+    patches: dict[str, str]
+
+
+def mongo_fields(text: str | None) -> Fields | None:
+    r"""Read one document and return its fields as texts; None where the text is no document.
+
+    Shape: `text` is Extended JSON, version 1 or 2, canonical or relaxed, or what MongoDB's shell prints
+    (`ObjectId("...")`, `ISODate("...")`, `NumberLong(7)`, regular expressions, keys without quotes).
+
+    The texts: a string as it is; int and long their digits; a double its shortest exact form, also NaN and
+    Infinity; Decimal128 as it prints itself; ObjectId its 24 hexadecimal digits; a date ISO 8601 in UTC with
+    milliseconds; true, false; binary base64, and a UUID (subtype 4) as UUIDs are written; a timestamp
+    `seconds:increment`; a regular expression `/pattern/options`; MinKey, MaxKey. Null and undefined are None.
+    Nested documents, lists, code and references are relaxed Extended JSON without white space.
+
+    Errors: None for text that is no document: damaged, with a name twice, with a construct that is not known,
+    or with a number that its type cannot hold. Never an exception.
+
+    Source: MongoDB Extended JSON (v2), MongoDB shell data types. Needs pymongo, for its module bson.
+
+    >>> mongo_fields('{"_id": ObjectId("64650cf67dc36a464e76e583"), "n": NumberLong("7"), "a": [1.50]}')
+    {'_id': '64650cf67dc36a464e76e583', 'n': '7', 'a': '[1.5]'}
+    """
+    return _answer(lambda: _fields(_document(text)), text)
+
+
+def mongo_update(identity: str | None, operations: str | None) -> Update | None:
+    """Return what an update by operators tells, beside the fields that name the document.
+
+    Shape: `identity` is a document such as `{"_id": 1}`, `operations` one of `$set` and `$unset`, as the
+    oplog has them. A field that is set is there with its value, one that is unset with None.
+
+    Errors: None where one of the two is no document or `operations` holds another operator.
+    """
+    return _answer(lambda: _update(identity, _document(operations)), identity, operations)
+
+
+def mongo_update_description(
+    identity: str | None, updated: str | None, removed: list | None, truncated: list | None
+) -> Update | None:
+    """Return what a change stream's description of an update tells, beside the fields that name the document.
+
+    Shape: `updated` is a document of paths and values, `removed` a list of paths, `truncated` a list of paths
+    of arrays that were cut. None stands for nothing of its kind.
+
+    Errors: None where a text is no document.
+    """
+
+    def described() -> Update:
+        return _changed(
+            _identity(identity),
+            _document(updated) if updated is not None else {},
+            [_known(path) for path in removed or ()],
+            [_known(path) for path in truncated or ()],
+        )
+
+    return _answer(described, identity)
+
+
+def _answer(read: Callable[[], Any], *needed: str | None) -> Any:
+    if None in needed:
+        return None
+    try:
+        return read()
+    except ImportError:
+        raise
+    except Exception:  # whatever the readers say of a text that is no document
+        return None
+
+
+def _known(path: str | None) -> str:
+    if path is None:
+        raise ValueError("a path that is null")
+    return path
+
+
+def _update(identity: str, operations: dict[str, Any]) -> Update:
+    if not operations.keys() <= _OPERATORS or operations.get("$v", 1) != 1 or len(operations) == 0:
+        raise ValueError("operators that are not known")
+    changed, removed = operations.get("$set", {}), operations.get("$unset", {})
+    if not isinstance(changed, dict) or not isinstance(removed, dict):
+        raise TypeError("operators take documents")
+    return _changed(_identity(identity), changed, removed, ())
+
+
+def _identity(text: str) -> dict[str, Any]:
+    return _document(text)
+
+
+def _changed(
+    identity: dict[str, Any], changed: dict[str, Any], removed: Iterable[str], truncated: Iterable[str]
+) -> Update:
+    fields, patches = _fields(identity), {}
+    fields.update(_fields(changed))
+    for path in removed:
+        fields[path] = None
+    for path in (*changed, *removed):
+        if "." in path:
+            patches.update(dict.fromkeys(_names(path), path))
+    for path in truncated:
+        patches.update(dict.fromkeys(_names(path), path))
+    return Update(fields, patches)
+
+
+def _names(path: str) -> Iterable[str]:
+    """`a`, `a.b` and `a.b.c` for a.b.c."""
+    parts = path.split(".")
+    return [".".join(parts[: n + 1]) for n in range(len(parts))]
+
+
+# -- reading
+
+
+@functools.cache
+def _bson() -> tuple[Any, Any]:
+    # Here and not above: a project that reads other formats needs no pymongo.
+    from bson import json_util
+    from bson.codec_options import DatetimeConversion
+
+    return json_util, json_util.JSONOptions(
+        json_mode=json_util.JSONMode.RELAXED, datetime_conversion=DatetimeConversion.DATETIME_MS
+    )
+
+
+def _document(text: str) -> dict[str, Any]:
+    try:
+        document = _decoder().decode(text)
+    except json.JSONDecodeError:
+        document = _decoder().decode(extended_json(text))
+    if not isinstance(document, dict):
+        raise TypeError("no document")
+    if "\\u" in text:
+        _refuse_half_characters(document)
+    return document
+
+
+def _refuse_half_characters(document: dict[str, Any]) -> None:
+    """An escape may name one half of a surrogate pair, which no column can hold."""
+    json.dumps(document, ensure_ascii=False, default=str).encode("utf-8")
+
+
+@functools.cache
+def _decoder() -> json.JSONDecoder:
+    return json.JSONDecoder(object_pairs_hook=_object, parse_float=_float, parse_int=_int)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> Any:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name that stands twice")
+    return _typed(found) if pairs and pairs[0][0].startswith("$") else found
+
+
+class _Plain:
+    """A value of the most common types, read without bson: its text, and its form inside a nested value."""
+
+    __slots__ = ("extended", "text")
+
+    def __init__(self, text: str, extended: dict[str, Any]) -> None:
+        self.text = text
+        self.extended = extended
+
+
+def _typed(found: dict[str, Any]) -> Any:
+    if len(found) == 1:
+        [(name, value)] = found.items()
+        read = _READERS.get(name)
+        if read is not None and (plain := read(value, found)) is not None:
+            return plain
+    if not _KEPT.isdisjoint(found):
+        return found
+    if "$binary" in found:
+        data = found["$binary"]
+        _strict_base64(data["base64"] if isinstance(data, dict) else data)
+    json_util, options = _bson()
+    return json_util.object_hook(found, options)
+
+
+def _object_id(value: Any, found: dict[str, Any]) -> Any:
+    return _Plain(value, found) if isinstance(value, str) and _OBJECT_ID.fullmatch(value) else None
+
+
+def _iso_date(value: Any, found: dict[str, Any]) -> Any:
+    """A date as servers write it; all others are left to bson, which cuts what is finer than milliseconds."""
+    if not isinstance(value, str):
+        return None
+    if not _ISO.fullmatch(value):
+        raise ValueError("a date that is not to the millisecond")
+    if len(value) not in (20, 24) or value < "1970" or value[-1] != "Z":
+        return None
+    datetime.fromisoformat(value[:-1])
+    if len(value) == 20:
+        return _Plain(f"{value[:-1]}.000Z", found)
+    return _Plain(value, found) if value[-5:] != ".000Z" else None
+
+
+def _decimal(value: Any, found: dict[str, Any]) -> Any:
+    return _Plain(value, found) if isinstance(value, str) and _DECIMAL.fullmatch(value) else None
+
+
+def _double_of(value: Any, _: dict[str, Any]) -> float:
+    if not isinstance(value, str):
+        raise TypeError("no double")
+    return _NOT_FINITE[value] if value in _NOT_FINITE else _float(value)
+
+
+_READERS: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
+    "$oid": _object_id,
+    "$date": _iso_date,
+    "$numberLong": lambda value, _: _whole(value, _LONG),
+    "$numberInt": lambda value, _: _whole(value, _INT),
+    "$numberDouble": _double_of,
+    "$numberDecimal": _decimal,
+}
+
+
+def _strict_base64(text: str) -> None:
+    if base64.b64encode(base64.b64decode(text, validate=True)).decode("ascii") != text:
+        raise ValueError("not the text that an encoder writes")
+
+
+def _whole(value: Any, allowed: range) -> int:
+    if not isinstance(value, str) or not _INTEGER.fullmatch(value) or int(value) not in allowed:
+        raise ValueError("a number that its type cannot hold")
+    return int(value)
+
+
+def _int(text: str) -> int:
+    number = int(text)
+    if number not in _LONG:
+        raise ValueError("a number that no type can hold")
+    return number
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    # 0 and the infinities alone are their own doubles.
+    is_cut = number == number + number and not (number == 0 and _ZERO.fullmatch(text))
+    if is_cut or not _DOUBLE.fullmatch(text):
+        raise ValueError("a number that a double cannot hold")
+    return number
+
+
+# -- writing
+
+
+def _fields(document: dict[str, Any]) -> Fields:
+    return {name: _TEXT.get(type(value), _other)(value) for name, value in document.items()}
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _double(number: float) -> str:
+    text = repr(number)
+    return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(text, text)
+
+
+def _nested(value: Any) -> str:
+    if isinstance(value, dict) and value.keys() == {"$code"} and isinstance(value["$code"], str):
+        return value["$code"]
+    try:
+        return _writer().encode(value)
+    except ValueError:  # NaN and Infinity have a form of their own
+        json_util, options = _bson()
+        written = json_util.dumps(_unpacked(value), json_options=options, ensure_ascii=False)
+        return json.dumps(json.loads(written), ensure_ascii=False, separators=(",", ":"))
+
+
+def _unpacked(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _unpacked(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_unpacked(inner) for inner in value]
+    return value.extended if isinstance(value, _Plain) else value
+
+
+@functools.cache
+def _writer() -> json.JSONEncoder:
+    json_util, options = _bson()
+    return json.JSONEncoder(
+        ensure_ascii=False,
+        check_circular=False,
+        allow_nan=False,
+        separators=(",", ":"),
+        default=lambda value: (
+            value.extended if isinstance(value, _Plain) else json_util.default(value, options)
+        ),
+    )
+
+
+def _other(value: Any) -> str:
+    """The classes of bson, by name: this module does not import them."""
+    kind = type(value).__name__
+    if kind == "ObjectId":
+        return str(value)
+    if kind == "DatetimeMS":
+        return _date(int(value))
+    if kind == "bytes":  # subtype 0
+        return base64.b64encode(value).decode("ascii")
+    if kind == "Binary":
+        if value.subtype == _UUID_SUBTYPE and len(value) == 16:
+            return str(uuid.UUID(bytes=bytes(value)))
+        return base64.b64encode(value).decode("ascii")
+    if kind == "Timestamp":
+        return f"{value.time}:{value.inc}"
+    if kind == "Regex":
+        options = json.loads(_nested(value))["$regularExpression"]["options"]
+        return f"/{value.pattern}/{options}"
+    if kind in ("MinKey", "MaxKey"):
+        return kind
+    if kind == "Decimal128":
+        return str(value)
+    raise TypeError(f"a value of type {kind}")
+
+
+def _date(milliseconds: int) -> str:
+    try:
+        return f"{(_EPOCH + timedelta(milliseconds=milliseconds)).isoformat(timespec='milliseconds')}Z"
+    except OverflowError:  # a year that no calendar of four digits has
+        return f'{{"$date":{{"$numberLong":"{milliseconds}"}}}}'
+
+
+_TEXT: dict[type, Callable[[Any], str | None]] = {
+    str: _same,
+    type(None): _same,
+    int: str,
+    float: _double,
+    bool: lambda value: "true" if value else "false",
+    dict: _nested,
+    list: _nested,
+    _Plain: lambda value: value.text,
+}
+
+
+# -- Arrow
+
+
+def mongo_fields_arrow(text: pa.Array) -> pa.Array:
+    """Apply `mongo_fields` to an Arrow column."""
+    import pyarrow as pa
+
+    return pa.array(map(_entries, map(mongo_fields, texts(text))), type=pa.map_(pa.string(), pa.string()))
+
+
+def mongo_update_arrow(identity: pa.Array, operations: pa.Array) -> pa.Array:
+    """Apply `mongo_update` to Arrow columns."""
+    return _updates(map(mongo_update, texts(identity), texts(operations)))
+
+
+def mongo_update_description_arrow(
+    identity: pa.Array, updated: pa.Array, removed: pa.Array, truncated: pa.Array
+) -> pa.Array:
+    """Apply `mongo_update_description` to Arrow columns."""
+    return _updates(
+        map(
+            mongo_update_description,
+            texts(identity),
+            texts(updated),
+            removed.to_pylist(),
+            truncated.to_pylist(),
+        )
+    )
+
+
+def _updates(updates: Iterable[Update | None]) -> pa.Array:
+    import pyarrow as pa
+
+    entries = pa.map_(pa.string(), pa.string())
+    rows = [
+        None if update is None else {"fields": _entries(update.fields), "patches": _entries(update.patches)}
+        for update in updates
+    ]
+    return pa.array(rows, type=pa.struct([("fields", entries), ("patches", entries)]))
+
+
+def _entries(fields: dict[str, Any] | None) -> list[tuple[str, Any]] | None:
+    return None if fields is None else list(fields.items())

@@ -1,0 +1,423 @@
+"""cdc_dts_avro and the functions for MongoDB: every construct, hostile input, and SQL as Python."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dbt_spark_cdc.functions.dts_avro import dts_avro
+from dbt_spark_cdc.functions.mongo_documents import mongo_fields, mongo_update, mongo_update_description
+from dbt_spark_cdc.functions.mongo_text import extended_json
+from dbt_spark_cdc.inputs import read_messages
+from hypothesis import given
+from hypothesis import strategies as st
+
+TESTS = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(TESTS))
+
+from encoders.dts_avro import write  # noqa: E402
+
+SHARED = Path(os.environ.get("SPARK_CDC_SHARED") or TESTS.parents[1] / "shared")
+CAPTURE = SHARED / "captures" / "dts" / "records.jsonl"
+GOLDEN = TESTS / "golden" / "dts_avro"
+OID = "64650cf67dc36a464e76e583"
+
+
+def records() -> list[dict[str, Any]]:
+    lines = [
+        line for file in sorted(GOLDEN.glob("*/messages.jsonl")) for line in file.read_text().splitlines()
+    ]
+    return [json.loads(line) for line in lines]
+
+
+# -- Alibaba DTS
+
+
+def test_the_golden_bytes_are_the_records_that_stand_beside_them() -> None:
+    shown = [line for line in records() if "record" in line]
+    assert len(shown) > 50
+    for line in shown:
+        assert base64.b64encode(write(line["record"])).decode() == line["value_base64"]
+
+
+def test_bytes_that_are_no_record_come_back_as_base64() -> None:
+    assert dts_avro(None) is None
+    for data in (b"", b"\x00", b"{}", b"\xff" * 100, b"\x02" * 1000, bytes(range(256))):
+        assert dts_avro(data) == base64.b64encode(data).decode()
+
+
+@given(st.binary(max_size=400))
+def test_no_bytes_raise(data: bytes) -> None:
+    assert isinstance(dts_avro(data), str)
+
+
+def test_damaged_records_are_no_records_or_records_of_the_schema() -> None:
+    chance = random.Random(1)
+    good = [base64.b64decode(line["value_base64"]) for line in records()]
+    for _ in range(3000):
+        data = bytearray(chance.choice(good) or b"x")
+        for _ in range(chance.choice((1, 2, 5))):
+            at = chance.randrange(len(data)) if data else 0
+            data[at : at + chance.choice((0, 1, 3))] = chance.randbytes(chance.choice((0, 1, 4)))
+        text = dts_avro(bytes(data))
+        if text != base64.b64encode(data).decode():
+            assert json.loads(text)["operation"]
+
+
+@pytest.mark.parametrize("length", [-1, -(2**40), 2**31, 2**40, 2**62])
+def test_a_length_that_cannot_be_does_not_take_the_memory(length: int) -> None:
+    zigzag, encoded = (length << 1) ^ (length >> 63), bytearray()
+    while zigzag > 127:
+        encoded.append(zigzag & 127 | 128)
+        zigzag >>= 7
+    data = b"\x08\x02\x02" + bytes([*encoded, zigzag]) + b"abc"
+    assert dts_avro(data) == base64.b64encode(data).decode()
+
+
+def test_each_prefix_of_a_record_is_no_record() -> None:
+    line = (GOLDEN / "insert" / "messages.jsonl").read_text().splitlines()[0]
+    data = base64.b64decode(json.loads(line)["value_base64"])
+    for length in range(len(data)):
+        assert dts_avro(data[:length]) == base64.b64encode(data[:length]).decode()
+
+
+@pytest.mark.skipif(not CAPTURE.is_file(), reason="the captures of ../shared are not here")
+def test_records_of_the_vendors_own_classes_read_as_the_vendor_reads_them() -> None:
+    compared = 0
+    for line in CAPTURE.read_text(encoding="utf-8").splitlines():
+        captured = json.loads(line)
+        document = json.loads(dts_avro(base64.b64decode(captured["value_base64"])))
+        assert document["operation"] == captured["op"]
+        for side in ("before", "after"):
+            told = captured[f"vendor_{side}"]
+            if not isinstance(told, dict):  # none, or what the vendor's reader refuses (the symbol NULL)
+                continue
+            image = document[f"{side}Images"]
+            assert image.keys() == {
+                name for name, text in told.items() if not (text or "").startswith("None")
+            }
+            for name, text in image.items():
+                assert text == as_we_write_it(told[name]), name
+                compared += 1
+    assert compared == 175
+
+
+def as_we_write_it(told: str | None) -> str | None:
+    if told is None:
+        return None
+    kind, _, text = told.partition(" ")
+    if kind == "BinaryEncodingObject":
+        return base64.b64encode(bytes.fromhex(text)).decode()
+    if kind == "WKBGeometry":
+        return "AQEAAAAAAAAAAADwPwAAAAAAAABA"  # the vendor shows it as WKT
+    if kind == "UnixTimestamp":
+        return f"{text}Z"
+    # The vendor's reader drops the offset of a time with a zone.
+    return f"{text}+08:00" if text == "2024-02-29 12:34:56.000001" else text
+
+
+# -- MongoDB
+
+SHELL = {
+    f'ObjectId("{OID}")': OID,
+    f"ObjectId('{OID}')": OID,
+    f"new ObjectId( '{OID}' )": OID,
+    f'ObjectId("{OID.upper()}")': OID,
+    "NumberInt(-7)": "-7",
+    'NumberInt("7")': "7",
+    "Int32(7)": "7",
+    "NumberLong(7)": "7",
+    'NumberLong("-9223372036854775808")': "-9223372036854775808",
+    'Long("7")': "7",
+    'NumberDecimal("1.50")': "1.50",
+    'Decimal128("1E+6000")': "1E+6000",
+    'NumberDecimal("NaN")': "NaN",
+    "Double(1)": "1.0",
+    "1.0": "1.0",
+    "1E5": "100000.0",
+    "-0.0": "-0.0",
+    "NaN": "NaN",
+    "-Infinity": "-Infinity",
+    'ISODate("2024-02-29T12:34:56.789Z")': "2024-02-29T12:34:56.789Z",
+    'ISODate("2024-02-29T12:34:56Z")': "2024-02-29T12:34:56.000Z",
+    'ISODate("2024-02-29T12:34:56.5Z")': "2024-02-29T12:34:56.500Z",
+    'ISODate("2024-02-29T12:34:56.000Z")': "2024-02-29T12:34:56.000Z",
+    'ISODate("2024-02-29T12:34:56+0800")': "2024-02-29T04:34:56.000Z",
+    'ISODate("2024-02-29")': "2024-02-29T00:00:00.000Z",
+    'ISODate("0001-01-01T00:00:00Z")': "0001-01-01T00:00:00.000Z",
+    "new Date(-1)": "1969-12-31T23:59:59.999Z",
+    'Date("2024-02-29T12:34:56Z")': "2024-02-29T12:34:56.000Z",
+    "Timestamp(5, 6)": "5:6",
+    'Timestamp({ "t": 5, "i": 6 })': "5:6",
+    'BinData(0, "AQI=")': "AQI=",
+    'BinData(3,"uE2/4v5MSVOiJZkOo3APKQ==")': "uE2/4v5MSVOiJZkOo3APKQ==",
+    'HexData(0, "0102")': "AQI=",
+    'UUID("b84dbfe2-fe4c-4953-a225-990ea3700f29")': "b84dbfe2-fe4c-4953-a225-990ea3700f29",
+    'MD5("00112233445566778899aabbccddeeff")': "ABEiM0RVZneImaq7zN3u/w==",
+    "/^a/": "/^a/",
+    r"/a\/b[/]/gi".replace("g", "m"): "/a/b[/]/im",
+    'RegExp("a", "i")': "/a/i",
+    "MinKey": "MinKey",
+    "MaxKey()": "MaxKey",
+    "undefined": None,
+    "null": None,
+    "true": "true",
+    'Code("f()")': "f()",
+    'Symbol("s")': "s",
+    "'it\\'s'": "it's",
+    r"'\x41\u0042\n'": "AB\n",
+    '"ObjectId(\\"x\\")"': 'ObjectId("x")',
+    '"// no comment /x/"': "// no comment /x/",
+    '["a", NumberLong(1)]': '["a",1]',
+    "{ a : { b : NaN } }": '{"a":{"b":{"$numberDouble":"NaN"}}}',
+    f'DBRef("c", ObjectId("{OID}"))': f'{{"$ref":"c","$id":{{"$oid":"{OID}"}}}}',
+    'DBRef("c", 1, "d")': '{"$ref":"c","$id":1,"$db":"d"}',
+}
+NO_DOCUMENT = [
+    "",
+    " ",
+    "null",
+    "[]",
+    "{",
+    "{}}",
+    "{}{}",
+    "{a}",
+    '{"a":1,"a":2}',
+    '{"a":{"b":1,"b":2}}',
+    "{a: foo(1)}",
+    "{a: ObjectId()}",
+    '{a: ObjectId("zz")}',
+    "{a: ISODate()}",
+    "{a: new Date()}",
+    '{a: new Date("2024-01-01T00:00:00")}',
+    '{a: ISODate("2024-02-30")}',
+    '{a: ISODate("2024-02-29T12:34:56.1234Z")}',
+    '{a: {"$date": "2024-02-29T12:34:56.123456Z"}}',
+    '{a: NumberLong("9223372036854775808")}',
+    '{a: NumberLong("1.5")}',
+    '{a: NumberLong("1_0")}',
+    "{a: NumberInt(2147483648)}",
+    "{a: 9223372036854775808}",
+    "{a: 1e400}",
+    "{a: 1e-400}",
+    '{a: {"$numberDouble": "1e400"}}',
+    '{a: {"$numberDouble": "1_0"}}',
+    '{a: NumberDecimal("x")}',
+    '{a: BinData(0, "!!")}',
+    '{a: BinData(0, "AR==")}',
+    '{a: HexData(0, "0")}',
+    '{a: UUID("x")}',
+    "{a: /x}",
+    "{a: 0x10}",
+    "{a: 007}",
+    '{"a": "\\ud800"}',
+    "{'a': '\\ud800'}",
+    '{"a": {"b": "\\udc00"}}',
+    '{a: DBRef("c")}',
+    "{a: db.orders.drop()}",
+    '{"$oid": "64650cf67dc36a464e76e583"}',
+    "{a: " * 5000,
+    "[" * 100000,
+    "{a: '" + "x" * 100000,
+]
+
+
+@pytest.mark.parametrize(("written", "expected"), SHELL.items())
+def test_what_the_shell_prints(written: str, expected: str | None) -> None:
+    assert mongo_fields(f'{{"_id": 1, "a": {written}, "z": "end"}}') == {
+        "_id": "1",
+        "a": expected,
+        "z": "end",
+    }
+
+
+@pytest.mark.parametrize("text", NO_DOCUMENT, ids=range(len(NO_DOCUMENT)))
+def test_what_is_no_document_gives_null(text: str) -> None:
+    assert mongo_fields(text) is None
+
+
+def test_null_gives_null() -> None:
+    assert mongo_fields(None) is None
+    assert mongo_update(None, "{}") is None
+    assert mongo_update("{}", None) is None
+    assert mongo_update_description(None, "{}", [], []) is None
+
+
+@given(st.text(alphabet="{}[]\":,\\/'()aObjectId123.$-eN ", max_size=60))
+def test_no_text_raises(text: str) -> None:
+    assert mongo_fields(text) is None or isinstance(mongo_fields(text), dict)
+
+
+values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.text()
+    | st.floats(allow_nan=False, allow_infinity=False),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text().filter(lambda name: "$" not in name), inner)
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.text().filter(lambda name: "$" not in name), values))
+def test_plain_json_keeps_its_values(document: dict[str, Any]) -> None:
+    fields = mongo_fields(json.dumps(document))
+    assert list(fields) == list(document)
+    for name, value in document.items():
+        if isinstance(value, (dict, list)):
+            assert json.loads(fields[name]) == value
+        elif isinstance(value, str) or value is None:
+            assert fields[name] == value
+        else:
+            assert json.loads(fields[name]) == value
+
+
+def test_text_that_is_json_is_left_as_it_stands() -> None:
+    text = '{"a": [1.5e3, true, null, "ObjectId(1) // /x/ \\" "], "b": -1}'
+    assert extended_json(text) == text
+
+
+def test_operators_of_an_update() -> None:
+    update = mongo_update(
+        '{"_id": 1}', '{"$v": 1, "$set": {"a": 2, "b.c.0": 3}, "$unset": {"d": true, "e.f": ""}}'
+    )
+    assert update.fields == {"_id": "1", "a": "2", "b.c.0": "3", "d": None, "e.f": None}
+    assert update.patches == {"b": "b.c.0", "b.c": "b.c.0", "b.c.0": "b.c.0", "e": "e.f", "e.f": "e.f"}
+
+
+@pytest.mark.parametrize(
+    "operations",
+    [
+        "{}",
+        '{"a": 1}',
+        '{"$inc": {"a": 1}}',
+        '{"$set": 1}',
+        '{"$set": {}, "a": 1}',
+        '{"$v": 2, "diff": {}}',
+        "x",
+    ],
+)
+def test_other_operators_give_null(operations: str) -> None:
+    assert mongo_update('{"_id": 1}', operations) is None
+
+
+def test_the_description_of_an_update() -> None:
+    update = mongo_update_description('{"_id": 1}', '{"a": 1, "b.c": 2}', ["d"], ["e"])
+    assert update.fields == {"_id": "1", "a": "1", "b.c": "2", "d": None}
+    assert update.patches == {"b": "b.c", "b.c": "b.c", "e": "e"}
+    assert mongo_update_description('{"_id": 1}', None, None, None) == ({"_id": "1"}, {})
+    assert mongo_update_description('{"_id": 1}', "{", None, None) is None
+    assert mongo_update_description('{"_id": 1}', None, [None], None) is None
+
+
+# -- SQL
+
+
+def test_sql_reads_records_as_python_does(spark: Any) -> None:
+    values = [base64.b64decode(line["value_base64"]) for line in records()] + [None, b"", b"\xff"]
+    frame = spark.createDataFrame([(value and bytearray(value),) for value in values], "value binary")
+    for value, text in frame.selectExpr("value", "cdc_dts_avro(value)").collect():
+        assert text == dts_avro(value if value is None else bytes(value))
+
+
+def test_sql_reads_documents_as_python_does(spark: Any) -> None:
+    texts = [f'{{"_id": 1, "a": {written}}}' for written in SHELL] + [None, ""]
+    texts += [text for text in NO_DOCUMENT if len(text) < 1000]
+    frame = spark.createDataFrame([(text,) for text in texts], "text string")
+    for text, fields in frame.selectExpr("text", "cdc_mongo_fields(text)").collect():
+        assert fields == mongo_fields(text)
+
+
+def test_sql_reads_updates_as_python_does(spark: Any) -> None:
+    row = spark.sql(
+        """
+        select
+            cdc_mongo_update('{"_id": 1}', '{"$set": {"a.b": 1}, "$unset": {"c": true}}') as operators,
+            cdc_mongo_update('{"_id": 1}', 'x') as bad,
+            cdc_mongo_update_description('{"_id": 1}', '{"a": 1}', array('b.c'), array('d')) as description,
+            cdc_mongo_update_description('{"_id": 1}', null, null, null) as nothing,
+            cdc_mongo_update_description(null, '{}', array(), array()) as unknown
+        """
+    ).first()
+    assert row.operators.asDict() == {
+        "fields": {"_id": "1", "a.b": "1", "c": None},
+        "patches": {"a": "a.b", "a.b": "a.b"},
+    }
+    assert row.bad is None and row.unknown is None
+    assert row.description.patches == {"b": "b.c", "b.c": "b.c", "d": "d"}
+    assert row.nothing.asDict() == {"fields": {"_id": "1"}, "patches": {}}
+
+
+def test_bytes_that_are_no_utf_8_do_not_stop_the_batch(spark: Any) -> None:
+    row = spark.sql("select cdc_mongo_fields(cast(X'FF' as string)), cdc_mongo_fields('{}')").first()
+    assert tuple(row) == (None, {})
+
+
+# -- models
+
+
+@pytest.mark.parametrize(
+    ("format_name", "table", "columns"),
+    [
+        ("dts_avro", "orders", {"id": "decimal(20,0)", "name": "string", "note": "string"}),
+        ("drs_mongodb", "orders", {"_id": "string", "c1": "string", "tags": "string"}),
+    ],
+)
+def test_a_messages_model_holds_the_text_that_a_changes_model_reads(
+    session: Any, library: Any, format_name: str, table: str, columns: dict[str, str]
+) -> None:
+    golden = TESTS / "golden" / format_name
+    raw = []
+    for name in ("insert", "delete", "damaged", "ddl"):
+        for message in read_messages(name, (golden / name / "messages.jsonl").read_bytes()):
+            raw.append((name, 0, message.offset, None, None, message.value and bytearray(message.value)))
+    schema = (
+        "topic string, partition int, `offset` bigint, `timestamp` timestamp, `key` binary, `value` binary"
+    )
+    session.createDataFrame(raw, schema).createOrReplaceTempView("raw")
+    session.sql(library.messages("raw", format_name)).createOrReplaceTempView("stored")
+    arguments = {"format": format_name, "table": table, "key": [next(iter(columns))], "columns": columns}
+    order = "order by _cdc_topic, _cdc_offset, _cdc_sequence"
+    direct = session.sql(f"{library.changes('raw', **arguments)} {order}")
+    staged = session.sql(f"{library.changes(messages='stored', **arguments)} {order}")
+    found = [row for row in direct.collect() if row["_cdc_error"] is None]
+    assert len(found) >= 4
+    assert [row for row in staged.collect() if row["_cdc_error"] is None] == found
+
+
+def test_a_line_may_hold_bytes_as_base64() -> None:
+    lines = [
+        {"value_base64": "AP8="},
+        {"offset": 7, "topic": "t", "value_base64": ""},
+        {"value_base64": "no base64!"},
+        {"value_base64": None},
+        {"value_base64": 1},
+    ]
+    data = "\n".join(map(json.dumps, lines)).encode()
+    found = [(m.topic, m.offset, m.value) for m in read_messages("file", data)]
+    assert found[:2] == [("file", 0, b"\x00\xff"), ("t", 7, b"")]
+    assert [value for _, _, value in found[2:]] == [json.dumps(line).encode() for line in lines[2:]]
+
+
+def test_an_incremental_run_calls_the_function_for_new_messages_only(session: Any, library: Any) -> None:
+    """The query of a later run, which no other test of these formats writes."""
+    message = (GOLDEN / "insert" / "messages.jsonl").read_text().splitlines()[0]
+    value = bytearray(base64.b64decode(json.loads(message)["value_base64"]))
+    raw = [("t", 0, n, None, None, value) for n in range(4)]
+    schema = (
+        "topic string, partition int, `offset` bigint, `timestamp` timestamp, `key` binary, `value` binary"
+    )
+    session.createDataFrame(raw, schema).createOrReplaceTempView("raw")
+    before = "select 't' as topic, 0 as partition, bigint(1) as offset"
+    ctes = library.call("_envelope", "raw", "dts_avro", None, None, read_before=before)
+    rows = session.sql(f"with {ctes} select offset, kind, value from envelopes order by offset").collect()
+    assert [(row.offset, row.kind) for row in rows] == [(2, "rows"), (3, "rows")]
+    assert all(json.loads(row.value)["operation"] == "INSERT" for row in rows)

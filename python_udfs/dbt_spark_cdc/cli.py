@@ -56,10 +56,6 @@ def main() -> None:
     "format_",
     default=AUTO,
     metavar="NAME",
-    help="The messages' format: canal, debezium, dataworks, oms, shareplex, or auto, which tells it from "
-    "each file's first messages.  [default: auto]",
-    help="The messages' format: canal, debezium, dataworks, cloudcanal, maxwell and so on, or auto, which "
-    "tells it from each file's first messages.  [default: auto]",
     help="The messages' format, such as canal or debezium, or auto, which tells it from each file's first "
     "messages.  [default: auto]",
 )

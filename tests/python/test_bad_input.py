@@ -120,17 +120,15 @@ NO_ROW = {
     "shareplex": "no_image",
     "cloudcanal": "no_rows",
     "maxwell": "no_image",
-}
     "drs": "no_rows",
     "kafka_river_canal": "no_image",
     "goldengate": "no_image",
     "dms": "no_image",
-}
-# In a list of columns a name is a text.
-NOT_IN_FORMAT = {("kafka_river_canal", "name over the limit")}
     "drs_mongodb": "no_image",
     "debezium_mongodb": "no_after_image",
 }
+# In a list of columns a name is a text.
+NOT_IN_FORMAT = {("kafka_river_canal", "name over the limit")}
 
 
 def error(*codes: str) -> dict[str, Any]:
@@ -454,6 +452,8 @@ def of_shareplex() -> Iterator[Bad]:
         yield Bad(name, utf8(TEMPLATES[name] % GOOD_IMAGE), error("other_format"))
     yield Bad("Maxwell", utf8(MAXWELL), error("other_format", "other_structure"))
     yield Bad("CloudCanal", utf8(CLOUDCANAL), error("other_format"))
+
+
 def of_cloudcanal() -> Iterator[Bad]:
     good = TEMPLATES["cloudcanal"] % GOOD_IMAGE
     head = '{"action":"%s","entryType":"ROWDATA","table":"orders",'
@@ -516,6 +516,8 @@ def of_maxwell() -> Iterator[Bad]:
     yield Bad("Canal", utf8(TEMPLATES["canal"] % GOOD_IMAGE), error("unknown_op"))
     yield Bad("Debezium", utf8(TEMPLATES["debezium"] % GOOD_IMAGE), error("other_format"))
     yield Bad("DataWorks", utf8(TEMPLATES["dataworks"] % GOOD_IMAGE), error("other_format"))
+
+
 def others(**codes: str) -> Iterator[Bad]:
     """Messages of other formats, and what each is here: nothing of ours, where it is not said."""
     messages = {"Maxwell": MAXWELL, "OceanBase": OCEANBASE, "CloudCanal": CLOUDCANAL}
@@ -653,6 +655,8 @@ def of_dms() -> Iterator[Bad]:
         error("other_structure"),
     )
     yield from others(dms="")
+
+
 def of_any_document(format_name: str) -> Iterator[Bad]:
     """Texts of documents, inside good messages."""
     template = TEMPLATES[format_name]
@@ -786,18 +790,10 @@ OF_ONE_FORMAT = {
     "shareplex": of_shareplex,
     "cloudcanal": of_cloudcanal,
     "maxwell": of_maxwell,
-}
-CASES = {name: [*of_any_format(name), *OF_ONE_FORMAT[name]()] for name in FORMATS}
     "drs": of_drs,
     "kafka_river_canal": of_kafka_river_canal,
     "goldengate": of_goldengate,
     "dms": of_dms,
-}
-CASES = {
-    name: [
-        bad for bad in (*of_any_format(name), *OF_ONE_FORMAT[name]()) if (name, bad.name) not in NOT_IN_FORMAT
-    ]
-    for name in FORMATS
     "drs_mongodb": of_drs_mongodb,
     "debezium_mongodb": of_debezium_mongodb,
     "dts_avro": of_dts_avro,
@@ -806,7 +802,12 @@ GOOD_VALUES = {name: utf8(template % GOOD_IMAGE) for name, template in TEMPLATES
     "dts_avro": dts_record()
 }
 CASES = {
-    name: [*(of_any_format(name) if name in TEMPLATES else ()), *OF_ONE_FORMAT[name]()] for name in FORMATS
+    name: [
+        bad
+        for bad in (*(of_any_format(name) if name in TEMPLATES else ()), *OF_ONE_FORMAT[name]())
+        if (name, bad.name) not in NOT_IN_FORMAT
+    ]
+    for name in FORMATS
 }
 
 

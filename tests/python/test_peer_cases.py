@@ -18,15 +18,15 @@ from dbt_spark_cdc.decode import Decoder, Options, Source
 from dbt_spark_cdc.local_spark import local_spark
 from dbt_spark_cdc.macros import MacroLibrary
 
-FORMATS = ("canal", "debezium", "dataworks", "cloudcanal", "maxwell")
-FORMATS = ("canal", "debezium", "dataworks", "ogg", "aws-dms")
-# Folders whose format has another name here.
-NAMES = {"ogg": "goldengate", "aws-dms": "dms"}
 # The folder of the cases -> our name of the format.
 FORMATS = {
     "canal": "canal",
     "debezium": "debezium",
     "dataworks": "dataworks",
+    "cloudcanal": "cloudcanal",
+    "maxwell": "maxwell",
+    "ogg": "goldengate",
+    "aws-dms": "dms",
     "debezium-mongodb": "debezium_mongodb",
 }
 SHARED = Path(os.environ.get("SPARK_CDC_SHARED") or Path(__file__).resolve().parents[3] / "shared")
@@ -202,7 +202,6 @@ def decoded(state: bool) -> dict[str, list[dict[str, Any]]]:
         for name in FORMATS:
             for dialect in {DIALECTS.get(case) for case in CASES if case.startswith(name + "/")}:
                 cases = [c for c in CASES if c.startswith(name + "/") and DIALECTS.get(c) == dialect]
-                decoder = Decoder(library, Options(NAMES.get(name, name), dialect))
                 decoder = Decoder(library, Options(FORMATS[name], dialect))
                 files = decoder.files([source(case, state) for case in cases])
                 read = decoder.states if state else decoder.changes

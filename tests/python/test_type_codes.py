@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-VENDORS = ["canal", "dataworks", "debezium", "oms_mysql", "oms_oracle"]
-VENDORS = ["canal", "cloudcanal", "dataworks", "debezium", "maxwell"]
-VENDORS = ["canal", "dataworks", "debezium", "dms", "drs", "kafka_river_canal"]
-VENDORS = ["canal", "dataworks", "debezium", "dts", "mongodb"]
+VENDORS = [
+    *("canal", "cloudcanal", "dataworks", "debezium", "dms", "drs", "dts", "kafka_river_canal", "maxwell"),
+    *("mongodb", "oms_mysql", "oms_oracle"),
+]
 COLUMNS = ["vendor", "code", "name", "spark_type", "unit", "note"]
 
 # java.sql.Types numbers and column types seen in real messages of Canal 1.1.7 from MySQL and MariaDB.

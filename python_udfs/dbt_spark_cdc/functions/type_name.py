@@ -15,11 +15,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LARGEST_SPARK_DECIMAL = 38
-# Vendors that write the types of MySQL with their lengths.
-_WITH_LENGTHS = ("canal", "kafka_river_canal")
 _ARGUMENTS = re.compile(r"\s*\((.*)\)", re.DOTALL)
 # Vendors whose codes may have a length, and the case of their seeds.
-_WITH_LENGTHS = {"canal": str.lower, "oms_mysql": str.upper, "oms_oracle": str.upper}
+_WITH_LENGTHS = {
+    "canal": str.lower,
+    "kafka_river_canal": str.lower,
+    "oms_mysql": str.upper,
+    "oms_oracle": str.upper,
+}
 _DECIMALS = ("DECIMAL", "NUMERIC", "NUMBER")
 _PRECISION_AND_SCALE = re.compile(r"([0-9]{1,3})(?:,([0-9]{1,3}))?", re.ASCII)
 
@@ -34,23 +37,20 @@ class TypeName(NamedTuple):
 def type_name(vendor: str | None, code: str | None) -> TypeName | None:
     """Look a vendor's type code up in the seeds `seeds/type_codes/*.csv`, or return None.
 
-    Shape: `vendor` is canal, debezium, dataworks, oms_mysql or oms_oracle; `code` is the text of the code as
-    the message has it. For canal this is a `sqlType` number or a `mysqlType` text; its length is dropped and
-    the case of its letters does not count, and the precision of a decimal is kept (string above 38 digits, as
-    Spark has no such decimal). The types of OceanBase OMS, by the source's tenant, are read so too.
-    Shape: `vendor` is canal, debezium, dataworks, cloudcanal (the number of jdbcType) or maxwell (the type in
-    `def` of a DDL message); `code` is the text of the code as the message has it. For canal this is a
-    `sqlType` number or a `mysqlType` text; its length is dropped and letters are lower-cased, and the
-    precision of a decimal is kept (string above 38 digits, as Spark has no such decimal).
-    Shape: `vendor` names a seed, such as canal, debezium or drs; `code` is the text of the code as the
-    message has it. For canal this is a `sqlType` number or a `mysqlType` text, for kafka_river_canal the text
-    of `t`; its length is dropped and letters are lower-cased, and the precision of a decimal is kept (string
-    above 38 digits, as Spark has no such decimal). For drs a `sqlType` number stands behind `mysql` or
-    `gaussdb`, as in `gaussdb 16`, because the numbers mean other types by source.
-    Shape: `vendor` is canal, debezium, dataworks, dts or mongodb; `code` is the text of the code as the
-    message has it. For canal this is a `sqlType` number or a `mysqlType` text; its length is dropped and
-    letters are lower-cased, and the precision of a decimal is kept (string above 38 digits, as Spark has no
-    such decimal). For dts it is `dataTypeNumber`, of a source that is not MySQL as `PostgreSQL:20`.
+    Shape: `vendor` names a seed: canal, cloudcanal, dataworks, debezium, dms, drs, dts, kafka_river_canal,
+    maxwell, mongodb, oms_mysql or oms_oracle (OceanBase OMS, by the source's tenant). `code` is the text of
+    the code as the message has it:
+
+    canal              a `sqlType` number or a `mysqlType` text
+    cloudcanal         a number of `jdbcType`
+    drs                a type name, or a `sqlType` number behind `mysql` or `gaussdb`, as in `gaussdb 16`
+    dts                a `dataTypeNumber`; of a source that is not MySQL as in `PostgreSQL:20`
+    kafka_river_canal  the text of `t`
+    maxwell            the type in `def` of a DDL message
+
+    Where a code may have a length (canal, kafka_river_canal, oms_mysql, oms_oracle) it is dropped, the case
+    of letters does not count, and the precision of a decimal is kept: string above 38 digits, as Spark has
+    no such decimal.
 
     Units: how the message writes the value stands in the seed's column `unit`.
 

@@ -74,8 +74,7 @@ with {{ spark_cdc._envelope(
     read_before=read_before if is_incremental() else none,
     read_again=spark_cdc._unpaired_halves(this) if reads_again else none,
     where=where,
-    with_types=spark_cdc._reads_types(format, dialect, columns)
-    with_types=spark_cdc._reads_types(format, columns),
+    with_types=spark_cdc._reads_types(format, dialect, columns),
     of_messages=messages is not none
 ) }},
 

@@ -109,14 +109,16 @@ struct<
 
 {#-
     Of MySQL a TIMESTAMP is seconds since 1970 with a fraction, in which 0 is the zero date, and binaries are Java byte lists.
-    Of the others binaries are hexadecimal, and an offset may lack its minutes, as PostgreSQL prints it.
+    Of PostgreSQL binaries are hexadecimal, and an offset may lack its minutes. How Oracle's and SQL Server's binaries are
+    written stands nowhere, so a model says it: without, no binary fits.
 -#}
 {%- macro default__drs_value(text, column, time_zone, dialect) -%}
     {%- set is_mysql = (dialect or 'mysql') == 'mysql' -%}
     {%- if column.encoding is not none -%}
         {{- return(spark_cdc.value(text, column, time_zone)) -}}
     {%- elif column.family == 'binary' -%}
-        {{- return(spark_cdc.value(text, dict(column, encoding='java_bytes' if is_mysql else 'hex'), time_zone)) -}}
+        {%- set encoding = {'mysql': 'java_bytes', 'postgresql': 'hex'}.get(dialect or 'mysql') -%}
+        {{- return(spark_cdc.value(text, dict(column, encoding=encoding), time_zone) if encoding else 'cast(null as binary)') -}}
     {%- elif column.family in ['timestamp', 'timestamp_ntz'] and is_mysql -%}
         {{- return(
             'case when ' ~ text ~ " rlike r'^[0-9]++(?:\\.[0-9]++)?\\z' then case when " ~ text ~ " rlike '[1-9]' then "

@@ -113,11 +113,14 @@ def _encode(changes: list[Change], table: Table, dialect: str) -> list[Message]:
 
 def _of(dialect: str) -> Encoder:
     is_mysql = dialect == "mysql"
+    # MySQL has no boolean; the page's boolean is GaussDB's, and so is its binary.
+    columns = dict(COMMON) if is_mysql else {**COMMON, "boolean": "boolean"}
+    if dialect in ("oracle", "sqlserver"):
+        columns["binary"] = "binary from hex"
     return Encoder(
         "drs",
         dialect,
-        # MySQL has no boolean; the page's boolean is GaussDB's
-        COMMON if is_mysql else {**COMMON, "boolean": "boolean"},
+        columns,
         lambda changes, table: _encode(changes, table, dialect),
         fits={"instant": _in_timestamp} if is_mysql else {},
     )

@@ -86,7 +86,7 @@
             ~ spark_cdc._instant('message.payload.`timestamp`.eventTime', 'milliseconds') ~ ' end',
         'transaction_id': none,
         'key_columns': 'message.`schema`.primaryKey',
-        'column_types': 'case when size(' ~ columns ~ ') = size(array_distinct(' ~ columns ~ '.name)) then map_from_arrays('
+        'column_types': 'case when size(' ~ columns ~ ') = size(array_distinct(array_compact(' ~ columns ~ '.name))) then map_from_arrays('
             ~ columns ~ '.name, ' ~ columns ~ '.type) end',
         'ddl': "coalesce(get_json_object(" ~ ddl_text ~ ", '$.text'), " ~ ddl_text ~ ")",
         'error': error,
@@ -153,7 +153,8 @@
     {%- if dialect == 'oms' -%}
         {{- return({
             'op': 'lower(message.payload.op)',
-            'image': "case when message.payload.op = 'DELETE' then message.payload.before.data else message.payload.after.data end",
+            'image': "case when message.payload.op = 'DELETE' then message.payload.before.data "
+                ~ 'else message.payload.after.data end',
             'before': "case when message.payload.op <> 'INSERT' then message.payload.before.data end",
         }) -}}
     {%- endif -%}
@@ -189,7 +190,8 @@
         {#- OMS's page shows times as texts, and once as 13 digits, which no number of seconds has. -#}
         {%- if column.encoding is none and column.family in ['timestamp', 'timestamp_ntz'] -%}
             {%- set milliseconds = spark_cdc.value(text, dict(column, encoding='milliseconds'), time_zone) -%}
-            {%- set of_oms = 'case when ' ~ text ~ " rlike r'^[0-9]{13}\\z' then " ~ milliseconds ~ ' else ' ~ of_oms ~ ' end' -%}
+            {%- set of_oms = 'case when ' ~ text ~ " rlike r'^[0-9]{13}\\z' then " ~ milliseconds
+                ~ ' else ' ~ of_oms ~ ' end' -%}
         {%- endif -%}
         {{- return(of_oms) -}}
     {%- endif -%}

@@ -68,7 +68,8 @@ struct<
         end
     {%- endset -%}
     {#- A delete has its types in prevStruct. -#}
-    {%- set types = "coalesce(element_at(message.postStruct, '__light_type'), element_at(message.prevStruct, '__light_type'))" -%}
+    {%- set types = "coalesce(element_at(message.postStruct, '__light_type'), "
+        ~ "element_at(message.prevStruct, '__light_type'))" -%}
     {{- return({
         'nested': spark_cdc._keys_of('allMetaData'),
         'kind': kind,

@@ -24,7 +24,8 @@ struct<
     {%- set op = 'message.meta.op' -%}
     {#- DTS lists the long names and shows the short ones. -#}
     {%- set short_ops = ['ins', 'upd', 'del'] -%}
-    {%- set ops = short_ops if dialect in [none, 'oms'] else short_ops + ['INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'DROP COLUMN'] -%}
+    {%- set long_ops = ['INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'DROP COLUMN'] -%}
+    {%- set ops = short_ops if dialect in [none, 'oms'] else short_ops + long_ops -%}
     {%- set rows = ops | reject('in', ['TRUNCATE', 'DROP COLUMN']) | list -%}
     {%- set scn = spark_cdc._oms_sequence('message.meta.scn') -%}
     {%- set seq = spark_cdc._oms_sequence('message.meta.seq') -%}

@@ -135,7 +135,7 @@
         ~ " as timestamp)), timestamp_ntz'1970-01-01 00:00:00')" -%}
     {%- set fields = "named_struct('zone', regexp_extract(" ~ text ~ ", r' ([^ ]++)\\z', 1), 'local', try_cast(regexp_extract("
         ~ text ~ ", r'^(.*) [^ ]++\\z', 1) as timestamp_ntz), 'utc', " ~ utc ~ ")" -%}
-    {#- Of two instants that a clock shows alike Spark takes the first; the second is as much later as the clock was put back. -#}
+    {#- Of two instants that a clock shows alike Spark takes the first; the second is later by what the clock was put back. -#}
     {%- set again = "timestampadd(MICROSECOND, timestampdiff(MICROSECOND, convert_timezone('UTC', clock.zone, "
         ~ "timestampadd(DAY, 1, clock.utc)), timestampadd(DAY, 1, clock.local)), clock.utc)" -%}
     {%- set is_one_instant = "convert_timezone('UTC', clock.zone, clock.utc) = clock.local and ("

@@ -56,8 +56,8 @@ def main() -> None:
     "format_",
     default=AUTO,
     metavar="NAME",
-    help="The messages' format: canal, debezium, dataworks, cloudcanal, maxwell and so on, or auto, which "
-    "tells it from each file's first messages.  [default: auto]",
+    help="The messages' format: canal, debezium, dataworks, oms, shareplex, cloudcanal, maxwell, or auto, "
+    "which tells it from each file's first messages.  [default: auto]",
 )
 @click.option("--dialect", metavar="NAME", help="Whose way of writing the format, such as flat for debezium.")
 @click.option(

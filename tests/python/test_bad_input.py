@@ -27,6 +27,9 @@ TEMPLATES = {
     "cloudcanal": '{"action":"INSERT","entryType":"ROWDATA","db":"shop","schema":"shop","table":"orders",'
     '"execTs":1,"before":[],"data":[{%s}]}',
     "maxwell": '{"database":"shop","table":"orders","type":"insert","ts":1,"data":{%s}}',
+    "oms": '{"prevStruct":null,"postStruct":{%s},"allMetaData":{"dbType":"OB_MYSQL","storeDataSequence":1,'
+    '"table_name":"orders","db":"crm.shop"},"recordType":"INSERT"}',
+    "shareplex": '{"data":{%s},"meta":{"op":"ins","table":"shop.orders","scn":"1"}}',
 }
 FORMATS = list(TEMPLATES)
 GOOD_IMAGE = '"id":"1","name":"Ann","note":null'
@@ -58,6 +61,8 @@ NO_ROW = {
     "dataworks": "no_image",
     "cloudcanal": "no_rows",
     "maxwell": "no_image",
+    "oms": "no_image",
+    "shareplex": "no_image",
 }
 
 
@@ -215,6 +220,7 @@ def of_canal() -> Iterator[Bad]:
     yield Bad("a row is a list", utf8(data["list"]), error("no_rows"))
     yield Bad("old is longer", utf8(update % '{"id":"2"},{"id":"3"}'), error("array_lengths_differ"))
     yield Bad("old is a text", utf8(update.replace("[%s]", '"x"')), error("other_structure"))
+    yield Bad("an old column twice", utf8(update % '{"a":"2","a":"3"}'), error("duplicate_key"))
     yield Bad("the time is a text", utf8(good.replace('"es":1', '"es":"x"')), error("other_structure"))
     yield Bad("the table is an object", utf8(good.replace('"orders"', '{"a":1}')), row(**GOOD["after"]))
     yield Bad("Maxwell", utf8(MAXWELL), error("unknown_op"))
@@ -358,12 +364,97 @@ def of_maxwell() -> Iterator[Bad]:
     yield Bad("DataWorks", utf8(TEMPLATES["dataworks"] % GOOD_IMAGE), error("other_format"))
 
 
+def of_oms() -> Iterator[Bad]:
+    good = TEMPLATES["oms"] % GOOD_IMAGE
+    yield Bad("op of another case", utf8(good.replace('"INSERT"', '"Insert"')), error("unknown_op"))
+    yield Bad("unknown op", utf8(good.replace('"INSERT"', '"REPLACE"')), error("unknown_op"))
+    yield Bad("op is null", utf8(good.replace('"INSERT"', "null")), error("other_format"))
+    yield Bad("no op", utf8(good.replace(',"recordType":"INSERT"', "")), error("other_format"))
+    yield Bad("an empty object", b"{}", error("other_format"))
+    yield Bad(
+        "op twice",
+        utf8(good.replace('"prevStruct"', '"recordType":"DDL","prevStruct"')),
+        error("duplicate_key"),
+    )
+    yield Bad(
+        "table twice", utf8(good.replace('"dbType"', '"table_name":"x","dbType"')), error("duplicate_key")
+    )
+    yield Bad("no row", utf8(good.replace('"postStruct"', '"other"')), error("no_image"))
+    yield Bad("the row is a text", b'{"postStruct":"x","recordType":"INSERT"}', error("no_image"))
+    yield Bad("the row of a delete", utf8(good.replace('"INSERT"', '"DELETE"')), error("no_image"))
+    yield Bad("the row of an update", b'{"prevStruct":{"id":1},"recordType":"UPDATE"}', error("no_image"))
+    for sequence in ('"XXX"', '"1.5"', "1.5", "-1", '"1e3"', '" 1"', f'"{"9" * 21}"'):
+        yield Bad(
+            f"sequence {sequence[:6]}",
+            utf8(good.replace('"storeDataSequence":1', f'"storeDataSequence":{sequence}')),
+            error("no_sequence"),
+        )
+    for sequence in ("null", '"1"', "18446744073709551615"):
+        yield Bad(
+            f"sequence {sequence[:6]}",
+            utf8(good.replace('"storeDataSequence":1', f'"storeDataSequence":{sequence}')),
+            GOOD,
+        )
+    yield Bad(
+        "the metadata are a text",
+        utf8(good.replace('{"dbType"', '"x","y":{"dbType"')),
+        error("other_structure"),
+    )
+    yield Bad("no metadata", b'{"postStruct":{"id":"1"},"recordType":"INSERT"}', row(id="1"))
+    yield Bad("a DDL without a statement", b'{"postStruct":null,"recordType":"DDL"}', {"kind": "ddl"})
+    yield Bad("the time is a text", utf8(good.replace('"dbType"', '"timestamp":"soon","dbType"')), GOOD)
+    for name in ("canal", "debezium", "dataworks", "shareplex"):
+        yield Bad(name, utf8(TEMPLATES[name] % GOOD_IMAGE), error("other_format"))
+    yield Bad("Maxwell", utf8(MAXWELL), error("other_format"))
+    yield Bad("CloudCanal", utf8(CLOUDCANAL), error("other_format"))
+
+
+def of_shareplex() -> Iterator[Bad]:
+    good = TEMPLATES["shareplex"] % GOOD_IMAGE
+    yield Bad("op of another case", utf8(good.replace('"ins"', '"INS"')), error("unknown_op"))
+    yield Bad("unknown op", utf8(good.replace('"ins"', '"merge"')), error("unknown_op"))
+    yield Bad("op is null", utf8(good.replace('"ins"', "null")), error("other_format"))
+    yield Bad("no op", utf8(good.replace('"op":"ins",', "")), error("other_format"))
+    yield Bad("an empty object", b"{}", error("other_format"))
+    yield Bad("op twice", utf8(good.replace('"op"', '"op":"del","op"')), error("duplicate_key"))
+    yield Bad("meta twice", utf8(good.replace('"meta"', '"meta":null,"meta"')), error("duplicate_key"))
+    yield Bad("no row", utf8(good.replace('"data"', '"other"')), error("no_image"))
+    yield Bad("the row is a text", b'{"data":"x","meta":{"op":"del"}}', error("no_image"))
+    yield Bad(
+        "the old row is a text", utf8(good.replace('"data"', '"key":"x","data"')), error("other_structure")
+    )
+    for sequence in ('"XXX"', '"1.5"', "1.5", "-1", '"1e3"', f'"{"9" * 21}"'):
+        yield Bad(
+            f"sequence {sequence[:6]}",
+            utf8(good.replace('"scn":"1"', f'"scn":{sequence}')),
+            error("no_sequence"),
+        )
+    update = '{"data":%s,"key":%s,"meta":{"op":"upd","table":"shop.orders"}}'
+    yield Bad(
+        "a column twice under the overlay",
+        utf8(update % ('{"id":1,"id":2}', '{"id":3}')),
+        error("duplicate_key"),
+    )
+    yield Bad(
+        "an old column twice under the overlay",
+        utf8(update % ("{}", '{"id":3,"id":3}')),
+        error("duplicate_key"),
+    )
+    yield Bad("no table", utf8(good.replace(',"table":"shop.orders"', "")), GOOD)
+    for name in ("canal", "debezium", "dataworks", "oms"):
+        yield Bad(name, utf8(TEMPLATES[name] % GOOD_IMAGE), error("other_format"))
+    yield Bad("Maxwell", utf8(MAXWELL), error("other_format", "other_structure"))
+    yield Bad("CloudCanal", utf8(CLOUDCANAL), error("other_format"))
+
+
 OF_ONE_FORMAT = {
     "canal": of_canal,
     "debezium": of_debezium,
     "dataworks": of_dataworks,
     "cloudcanal": of_cloudcanal,
     "maxwell": of_maxwell,
+    "oms": of_oms,
+    "shareplex": of_shareplex,
 }
 CASES = {name: [*of_any_format(name), *OF_ONE_FORMAT[name]()] for name in FORMATS}
 
@@ -437,6 +528,7 @@ COLUMNS = {
     "local": "timestamp_ntz",
     "micros": "timestamp_ntz from microseconds",
     "seconds": "timestamp from seconds",
+    "bits": "bigint from big_endian_bits",
     "hex": "binary from hex",
     "base64": "binary from base64",
     "latin1": "binary from latin1",
@@ -576,6 +668,16 @@ VALUES: dict[str, dict[str, Any]] = {
         "1e9": BAD,
         '"1624614713\\n"': BAD,
         "999999999999999": BAD,
+    },
+    "bits": {
+        '"AQI="': "258",
+        '"AAAAAAAAAQI="': "258",
+        '""': "0",
+        '"f/////////8="': "9223372036854775807",
+        '"//////////8="': BAD,
+        '"AAAAAAAAAAAB"': BAD,
+        '"AQ"': BAD,
+        "258": BAD,
     },
     "hex": {'"00fF"': "00ff", '""': "", '"0"': BAD, '"0x00"': BAD, '"00\\n"': BAD},
     "base64": {

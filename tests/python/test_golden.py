@@ -362,11 +362,13 @@ def test_every_code_has_a_case_or_a_bad_message() -> None:
     assert set(re.findall(r"^\| `([a-z0-9_]+)` \|", page, re.MULTILINE)) <= seen
 
 
-FORMATS = ["canal", "cloudcanal", "dataworks", "debezium", "maxwell"]
+FORMATS = ["canal", "cloudcanal", "dataworks", "debezium", "maxwell", "oms", "shareplex"]
 # Messages that a format does not have, as its page in docs/formats says.
 NOT_WRITTEN = {
     "cloudcanal": ("heartbeat", "snapshot"),
     "maxwell": ("truncate", "heartbeat"),
+    "oms": ("transaction_marks",),
+    "shareplex": ("heartbeat", "transaction_marks", "snapshot"),
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-VENDORS = ["canal", "cloudcanal", "dataworks", "debezium", "maxwell"]
+VENDORS = ["canal", "cloudcanal", "dataworks", "debezium", "maxwell", "oms_mysql", "oms_oracle"]
 COLUMNS = ["vendor", "code", "name", "spark_type", "unit", "note"]
 
 # java.sql.Types numbers and column types seen in real messages of Canal 1.1.7 from MySQL and MariaDB.
@@ -36,6 +36,19 @@ CLOUDCANAL_TABLE = """
 """
 # Types in `def` of real DDL messages of Maxwell 1.22.6 and of its page.
 MAXWELL_SEEN = "bigint decimal double int timestamp varchar"
+
+
+# The vendor's tables of both tenants, and the names of types in its samples.
+OMS_MYSQL_TABLE = """
+TINYINT SMALLINT MEDIUMINT INT INTEGER YEAR BOOL BOOLEAN DECIMAL NUMERIC FLOAT DOUBLE CHAR VARCHAR TINYTEXT
+TEXT MEDIUMTEXT LONGTEXT ENUM SET TINYBLOB BLOB MEDIUMBLOB LONGBLOB BINARY VARBINARY BIT DATE TIME
+DATETIME TIMESTAMP INT64 BIGINT ZONED_DATETIME INTERVAL_DAY_TO_SECOND INTERVAL_YEAR_TO_MONTH
+"""
+OMS_ORACLE_TABLE = """
+INTEGER|NUMBER|FLOAT|BINARY_FLOAT|BINARY_DOUBLE|VARCHAR2|NVARCHAR2|INTERVAL YEAR TO MONTH
+INTERVAL DAY TO SECOND|CLOB|NCLOB|ROWID|UROWID|BLOB|BFILE|RAW|DATE|TIMESTAMP|TIMESTAMP WITH TIME ZONE
+TIMESTAMP WITH LOCAL TIME ZONE
+"""
 
 
 def rows(repository: Path, vendor: str) -> list[dict[str, str]]:
@@ -80,6 +93,8 @@ def test_no_cell_can_break_or_bend_a_seed(repository: Path, vendor: str) -> None
         ("debezium", DEBEZIUM_SEEN.split()),
         ("cloudcanal", CLOUDCANAL_TABLE.split()),
         ("maxwell", MAXWELL_SEEN.split()),
+        ("oms_mysql", OMS_MYSQL_TABLE.split()),
+        ("oms_oracle", [code for line in OMS_ORACLE_TABLE.strip().split("\n") for code in line.split("|")]),
         ("dataworks", ["BOOLEAN", "DOUBLE", "DATE", "BYTES", "LONG", "STRING"]),
     ],
 )

@@ -85,6 +85,16 @@ MAXWELL_OPTIONAL = _words(
     "query push_timestamp"
 )
 
+OMS_KEYS = _words("prevStruct postStruct allMetaData recordType")
+OMS_TYPES = _words("INSERT UPDATE DELETE ROW DDL HEARTBEAT")
+OMS_DATAWORKS_KEYS = _words("version schema schema.source schema.column payload payload.op payload.timestamp")
+OMS_DATAWORKS_OPS = CANAL_TYPES - {"MHEARTBEAT"} | _words("TRANSACTION_BEGIN TRANSACTION_END")
+
+SHAREPLEX_META = _words("data meta meta.time meta.op meta.table meta.rowid meta.trans meta.seq")
+SHAREPLEX_OPS = _words("ins upd del")
+# Alibaba DTS lists these names as well, two of them with a blank.
+DTS_OPS = SHAREPLEX_OPS | _words("INSERT UPDATE DELETE TRUNCATE") | {"DROP COLUMN"}
+
 # The first rule that fits gives the answer. No rule fits a message of a format that is not listed: vendors
 # that reuse these field names differ in a key or value asked for here, and where they do not, there is no
 # rule (see the tests of other vendors' messages).
@@ -275,6 +285,51 @@ RULES: tuple[Rule, ...] = (
     ),
     # The vendor's list of op values ends in dots, and no other vendor has these keys under `schema`.
     Rule("dataworks", "dataworks", 0.5, DATAWORKS_KEYS),
+    Rule(
+        "dataworks",
+        "oms",
+        1.0,
+        OMS_DATAWORKS_KEYS,
+        _words("extend"),
+        values={"version": _words("2.0"), "payload.op": OMS_DATAWORKS_OPS},
+    ),
+    Rule(
+        "dataworks",
+        "oms",
+        1.0,
+        _words("version payload payload.op payload.timestamp"),
+        _NO_OTHER_KEY,
+        values={"version": _words("2.0"), "payload.op": _words("HEARTBEAT")},
+    ),
+    # Only rows tell the two apart.
+    Rule(
+        "oms",
+        "extended",
+        1.0,
+        OMS_KEYS,
+        _NO_OTHER_KEY,
+        one_of=_words("prevStruct.__light_type postStruct.__light_type"),
+        values={"recordType": OMS_TYPES},
+    ),
+    Rule("oms", "default", 1.0, OMS_KEYS, _NO_OTHER_KEY, values={"recordType": OMS_TYPES}),
+    # SharePlex itself and DTS name the user; OMS does not, and SharePlex may be told not to. With fewer
+    # fields what an update holds cannot be known.
+    Rule(
+        "shareplex",
+        "shareplex",
+        1.0,
+        SHAREPLEX_META | _words("meta.userid"),
+        _words("key"),
+        values={"meta.op": DTS_OPS},
+    ),
+    Rule(
+        "shareplex",
+        "oms",
+        0.5,
+        SHAREPLEX_META | _words("meta.posttime meta.idx meta.size"),
+        _words("key"),
+        values={"meta.op": SHAREPLEX_OPS},
+    ),
     # An older page calls the flag of DDL `ddl`.
     Rule(
         "cloudcanal",
@@ -317,17 +372,18 @@ def detect(value: str | None) -> Detected:
     """Tell the format and dialect of one message, or that it cannot be told.
 
     Shape: `value` is the message's text, a JSON object. The answer holds the format (canal, debezium,
-    dataworks, cloudcanal, maxwell), its dialect, and the confidence: 1.0 when the keys and values of exactly
-    one format are there, 0.5 when the message fits a format but holds nothing that only this format has, and
-    0.0 with format None when it cannot be known. One message is a weak witness: let a topic's messages agree
-    before acting on it.
+    dataworks, oms, shareplex, cloudcanal, maxwell), its dialect, and the confidence: 1.0 when the keys and
+    values of exactly one format are there, 0.5 when the message fits a format but holds nothing that only
+    this format has, and 0.0 with format None when it cannot be known. One message is a weak witness: let a
+    topic's messages agree before acting on it.
 
     Errors: NULL, text that is not a JSON object, and other vendors' messages give format None, never an
     exception.
 
     Sources: real messages of Canal 1.1.7, Debezium 3.5, Maxwell 1.22.6 and Flink 2.3; PingCAP TiCDC,
     Canal-JSON protocol; Alibaba DataWorks, appendix on message formats; CloudCanal, MQ message formats;
-    Huawei DataArts, heartbeat data formats; OceanBase OMS, data formats.
+    Huawei DataArts, heartbeat data formats; OceanBase OMS, data formats;
+    Alibaba DTS, data formats in a message queue.
 
     >>> detect('{"data": [{"id": 4}], "type": "INSERT"}')
     Detected(format='canal', dialect='flink', confidence=0.5)

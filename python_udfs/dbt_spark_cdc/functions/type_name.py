@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 _LARGEST_SPARK_DECIMAL = 38
 _ARGUMENTS = re.compile(r"\s*\((.*)\)", re.DOTALL)
+# Vendors whose codes may have a length, and the case of their seeds.
+_WITH_LENGTHS = {"canal": str.lower, "oms_mysql": str.upper, "oms_oracle": str.upper}
+_DECIMALS = ("DECIMAL", "NUMERIC", "NUMBER")
 _PRECISION_AND_SCALE = re.compile(r"([0-9]{1,3})(?:,([0-9]{1,3}))?", re.ASCII)
 
 
@@ -29,10 +32,11 @@ class TypeName(NamedTuple):
 def type_name(vendor: str | None, code: str | None) -> TypeName | None:
     """Look a vendor's type code up in the seeds `seeds/type_codes/*.csv`, or return None.
 
-    Shape: `vendor` is canal, debezium, dataworks, cloudcanal (the number of jdbcType) or maxwell (the type in
-    `def` of a DDL message); `code` is the text of the code as the message has it. For canal this is a
-    `sqlType` number or a `mysqlType` text; its length is dropped and letters are lower-cased, and the
-    precision of a decimal is kept (string above 38 digits, as Spark has no such decimal).
+    Shape: `vendor` is canal, debezium, dataworks, oms_mysql, oms_oracle, cloudcanal (the number of jdbcType)
+    or maxwell (the type in `def` of a DDL message); `code` is the text of the code as the message has it. For
+    canal this is a `sqlType` number or a `mysqlType` text; its length is dropped and the case of its letters
+    does not count, and the precision of a decimal is kept (string above 38 digits, as Spark has no such
+    decimal). The types of OceanBase OMS, by the source's tenant, are read so too.
 
     Units: how the message writes the value stands in the seed's column `unit`.
 
@@ -46,12 +50,12 @@ def type_name(vendor: str | None, code: str | None) -> TypeName | None:
     """
     if vendor is None or code is None:
         return None
-    if vendor != "canal":
+    if vendor not in _WITH_LENGTHS:
         return _type_names().get((vendor, code))
     arguments = _ARGUMENTS.search(code)
     base = code if arguments is None else code[: arguments.start()] + code[arguments.end() :]
-    found = _type_names().get((vendor, base.lower()))
-    if found is None or arguments is None or not found.name.startswith("DECIMAL"):
+    found = _type_names().get((vendor, _WITH_LENGTHS[vendor](base)))
+    if found is None or arguments is None or not found.name.startswith(_DECIMALS):
         return found
     return found._replace(spark_type=_spark_decimal(arguments.group(1)))
 

@@ -255,7 +255,7 @@ MAXWELL_VALUES = [
             "pt": "string",
             "ls": "string",
             "def_ts": "string",
-            "gen_v": "int",
+            "gen_v": "bigint",
             "gen_s": "string",
         },
     ),
@@ -264,7 +264,7 @@ MAXWELL_VALUES = [
         "t_all",
         ["id"],
         {"id": "bigint", "da": "date", "dt": "timestamp_ntz"},
-        rejected={"mariadb": {"105": "dt: timestamp_ntz", "106": "da: date"}},
+        rejected={"mariadb": dict.fromkeys(["105", "106"], "da: date")},
     ),
 ]
 # Captures of one server share a topic prefix, so that one query reads them all.
@@ -628,6 +628,15 @@ def test_canal_tables_equal_the_database(spark, macros) -> None:
         compare(spark, macros, "canal_raw", "canal", captures, table, options, expected)
 
 
+@pytest.fixture
+def without_constraints(spark) -> Iterator[None]:
+    """A checkpoint works out what holds of each column, which of a wide table takes minutes."""
+    spark.conf.set("spark.sql.constraintPropagation.enabled", "false")
+    yield
+    spark.conf.unset("spark.sql.constraintPropagation.enabled")
+
+
+@pytest.mark.usefixtures("without_constraints")
 def test_maxwell_tables_equal_the_database(spark, macros) -> None:
     file = CAPTURES / "maxwell" / "mariadb.jsonl"
     land(spark, [("mariadb", file)], "maxwell_raw")
@@ -635,20 +644,35 @@ def test_maxwell_tables_equal_the_database(spark, macros) -> None:
     for table in [*(table for table in MYSQL if table.name != "t_all"), *MAXWELL_VALUES]:
         # Only two tables were bootstrapped: of the others, rows that never changed are not in the topic.
         named = {
-            tuple(str(message["data"][name]) for name in table.key)
+            str(message["data"][table.key[0]])
             for message in messages
             if (message["database"], message.get("table")) == (table.schema, table.name)
             and message.get("data")
         }
-        before = truth(CAPTURES / "maxwell" / "mariadb.before.jsonl", table)
-        rows = [
-            row
-            for row in truth(CAPTURES / "maxwell" / "mariadb.truth.jsonl", table, "maxwell", "mariadb")
-            if tuple(row[name] for name in table.key) in named or row not in before
-        ]
+        rows = {
+            moment: {
+                line["row"][table.key[0]]: line["row"]
+                for line in rows_of(CAPTURES / "maxwell" / f"mariadb.{moment}.jsonl")
+                if (line["schema"], line["table"]) == (table.schema, table.name)
+            }
+            for moment in ("before", "truth")
+        }
+        untold = {
+            key for key, row in rows["truth"].items() if key not in named and row == rows["before"].get(key)
+        }
+        rejected = table.rejected.get("mariadb", {})
+        told = replace(table, rejected={"mariadb": {**rejected, **dict.fromkeys(untold, "")}})
+        expected = truth(CAPTURES / "maxwell" / "mariadb.truth.jsonl", told, "maxwell", "mariadb")
         options = {"format": "maxwell", "database": table.schema}
         compare(
-            spark, macros, "maxwell_raw", "maxwell", ["mariadb"], table, options, lambda _, rows=rows: rows
+            spark,
+            macros,
+            "maxwell_raw",
+            "maxwell",
+            ["mariadb"],
+            table,
+            options,
+            lambda _, rows=expected: rows,
         )
 
 
@@ -713,7 +737,7 @@ FLINK_HIGH = {
 FLINK_LOW = {
     **FLINK_SAME,
     "id": "-9223372036854775808",
-    "d38": "-0.0000000001",
+    "d38": "-1E-10",
     "db": "-1.0E-7",
     "fl": "1.6777216E7",
     "s": "",
@@ -727,7 +751,7 @@ FLINK_LOW = {
 FLINK_NAN = {
     **FLINK_SAME,
     "id": "5",
-    "d38": "0.0000000000",
+    "d38": "0E-10",
     "db": "NaN",
     "fl": "Infinity",
     "s": "nan",
@@ -753,6 +777,7 @@ FLINK_CHANGES = [
 ]
 
 
+@pytest.mark.usefixtures("without_constraints")
 @pytest.mark.parametrize(("writer", "dialect"), [("canal", "flink"), ("debezium", None), ("maxwell", None)])
 def test_flinks_writers_tell_the_same_changes(spark, macros, writer, dialect) -> None:
     files = sorted((CAPTURES / "flink").glob(f"{writer}-*.jsonl"))

@@ -43,7 +43,6 @@ DIALECTS = {
     "debezium/seatunnel_compatible_flattened": "flat",
     "canal/ticdc_commit_ts_out_of_order": "ticdc",
     "canal/ticdc_composite_key": "ticdc",
-    "canal/ticdc_docs_watermark_ddl_old_null": "ticdc",
     "canal/flinkcdc_sink_20_changes": "flink",
     "canal/paimon_incomplete_json": "flink",
 }

@@ -1,8 +1,8 @@
 """Speed of the Python functions against a plain loop over the same messages with the same library.
 
 The plain loop only reads: fastavro.schemaless_reader, bson.json_util.loads; it gives no texts and checks
-nothing, and of shell text it replaces four calls without a look at where they stand. Without Spark; the figure
-is CPU seconds of one core, the best of some turns.
+nothing, and of shell text it replaces four calls without a look at where they stand. Without Spark; the
+figure is CPU seconds of one core, the best of some turns.
 """
 
 from __future__ import annotations

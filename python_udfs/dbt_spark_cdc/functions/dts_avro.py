@@ -99,8 +99,8 @@ def dts_avro(value: bytes | None) -> str | None:
         record = read(stream, schema)
         if stream.tell() < len(value):
             read(stream, "long")  # bornTimestamp
-        if stream.tell() < len(value):
-            return base64.b64encode(value).decode("ascii")
+            if stream.tell() < len(value):
+                return base64.b64encode(value).decode("ascii")
     except Exception:  # whatever a reader says of bytes that are no record
         return base64.b64encode(value).decode("ascii")
     return _document(record)

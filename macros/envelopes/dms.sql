@@ -5,6 +5,9 @@
     Order: (0 of the full load or 1 of a change, offset). The load writes to other partitions than the changes do, so it
     cannot be ordered by offsets. stream-position is the source's own text, whose parts are documented nowhere,
     transaction-id does not grow with the commits, and transaction-record-id counts inside one transaction only.
+
+    Dialects: `dms` (default; the endpoint sends NULL and empty columns) and `nulls_left_out` (it does not: a column that is
+    not in a row is NULL, and an empty text cannot be told from it).
 -#}
 {%- macro default__dms_schema(dialect, with_types) -%}
     {%- set table_def = 'struct<' ~ ('columns: map<string,struct<type: string>>, ' if with_types else '') ~ '`primary-key`: array<string>>' -%}
@@ -58,7 +61,7 @@ struct<
         or {{ op }} is null
         or not {{ is_known }}
         or {{ no_image }}
-        or {{ null_left_out }}
+        {{ 'or ' ~ null_left_out if dialect != 'nulls_left_out' }}
     {%- endset -%}
     {%- set error -%}
         case
@@ -104,11 +107,15 @@ struct<
     {%- set prefixed = 'map_filter(message.data, (name, text) -> ' ~ is_before ~ ')' -%}
     {%- set before = 'case when size(message.`before-image`) > 0 then message.`before-image` when ' ~ has_prefix
         ~ ' and size(' ~ prefixed ~ ') > 0 then transform_keys(' ~ prefixed ~ ', (name, text) -> substr(name, 4)) end' -%}
-    {{- return({
+    {%- set rows = {
         'op': "case message.metadata.operation when 'load' then 'snapshot' else message.metadata.operation end",
         'image': image,
         'before': "case message.metadata.operation when 'update' then " ~ before ~ " when 'delete' then " ~ image ~ ' end',
-    }) -}}
+    } -%}
+    {%- if dialect == 'nulls_left_out' -%}
+        {{- return(dict(rows, complete='true')) -}}
+    {%- endif -%}
+    {{- return(dict(rows, absent_is_error="message.metadata.operation = 'update'")) -}}
 {%- endmacro -%}
 
 {#- Binaries of an Oracle source are hexadecimal behind 0x; how others are written is documented nowhere, so a model says it. -#}

@@ -18,7 +18,7 @@
         'drs': ['mysql', 'postgresql', 'oracle', 'sqlserver'],
         'kafka_river_canal': ['kafka_river_canal'],
         'goldengate': ['operation', 'row'],
-        'dms': ['dms'],
+        'dms': ['dms', 'nulls_left_out'],
         'dts_avro': ['dts_avro'],
         'drs_mongodb': ['drs_mongodb'],
         'debezium_mongodb': ['debezium_mongodb'],

@@ -13,6 +13,8 @@
     overlays  true where `before` has only what differs from `image`
     half      'before' or 'after' for one of the two messages of an update, else null
     complete  true where `image` is the whole row, so that a column which is not in it is null and not merely absent
+    absent_is_error
+              true where nothing tells if a column that is not in `image` became null or was not changed
     patches   of an update that changes a part of a value, column -> path of that part, as map<string,string>
     exact     true where every text of an image is the source's own already, because the format writes its numbers in quotes
               or reads them with a Python function: the message is then not read a second time for its numbers. Such a
@@ -57,7 +59,7 @@ row_changes as (
         {{ "case when kind = 'rows' then " ~ rows.half | trim ~ ' end' if rows.get('half') else 'cast(null as string)' }} as half,
         case when kind = 'rows' then {{ rows.image | trim | indent(8) }} end as image,
         case when kind = 'rows' then {{ rows.before | trim | indent(8) }} end as before
-        {%- for name in ['complete', 'patches'] if rows.get(name) %},
+        {%- for name in ['complete', 'absent_is_error', 'patches'] if rows.get(name) %},
         case when kind = 'rows' then {{ rows[name] | trim | indent(8) }} end as {{ name }}
         {%- endfor %}
     from envelopes

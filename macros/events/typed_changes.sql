@@ -80,6 +80,9 @@ typed_changes as (
             {%- for column in columns if column.name in key %}
             when image_texts.{{ column.quoted }} is null then {{ spark_cdc._error("'key_missing'", column.literal) }}
             {%- endfor %}
+            {%- if rows.get('absent_is_error') %}
+            when absent_is_error and size(absent) > 0 then {{ spark_cdc._error("'null_left_out'", "array_join(absent, ', ')") }}
+            {%- endif %}
             {%- for column in columns if rows.get('patches') %}
             when patches[{{ column.literal }}] is not null then {# -#}
                 {{ spark_cdc._error("'patch_of_nested_value'", 'concat(' ~ spark_cdc._literal(column.name ~ ': ') ~ ', patches[' ~ column.literal ~ '])') }}

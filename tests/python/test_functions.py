@@ -524,7 +524,9 @@ def test_no_golden_message_is_taken_for_another_format_or_dialect() -> None:
             expected = {None, folder.parent.name}
             if (folder.parent.name, folder.name) in alike:
                 expected.add("debezium")
-            if told.format not in expected or (dialect and told.format and told.dialect != dialect):
+            # How the endpoint of DMS is set up shows in no message.
+            shown = dialect if dialect != "nulls_left_out" else None
+            if told.format not in expected or (shown and told.format and told.dialect != shown):
                 wrong.append((folder.parent.name, folder.name, message.offset, *told))
     assert wrong == []
 

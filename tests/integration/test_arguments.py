@@ -18,7 +18,9 @@ GOOD = {
     "key": "['id']",
     "columns": "{'id': 'bigint', 'amount': 'decimal(20,4)'}",
 }
-FORMATS = ", ".join(MacroLibrary(Path(__file__).resolve().parents[2]).formats())
+_LISTED = MacroLibrary(Path(__file__).resolve().parents[2]).formats()
+FORMATS = ", ".join(_LISTED)
+DIALECTS = ", ".join(_LISTED["debezium"])
 SPELLING = "Correct the spelling, or leave the argument out where it has a default."
 TYPES = (
     "a type of string, binary, boolean, tinyint, smallint, int, bigint, decimal, float, double, date, timestamp, "
@@ -52,7 +54,7 @@ CASES = {
     ),
     "unknown_dialect": (
         changes(format="'debezium'", dialect="'flattened'"),
-        f"spark_cdc.changes: argument `dialect` must be one of envelope, flat; got `flattened`. {SPELLING}",
+        f"spark_cdc.changes: argument `dialect` must be one of {DIALECTS}; got `flattened`. {SPELLING}",
     ),
     "no_relation": (
         changes(relation=None),

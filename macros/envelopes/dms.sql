@@ -115,7 +115,9 @@ struct<
     {%- if dialect == 'nulls_left_out' -%}
         {{- return(dict(rows, complete='true')) -}}
     {%- endif -%}
-    {{- return(dict(rows, absent_is_error="message.metadata.operation = 'update'")) -}}
+    {#- Where the row before has all that the row after has, a column of neither was NULL or empty before and still is. -#}
+    {%- set told_before = 'coalesce(size(array_except(map_keys(' ~ image ~ '), map_keys(' ~ before ~ '))), 1) = 0' -%}
+    {{- return(dict(rows, absent_is_error="message.metadata.operation = 'update' and not " ~ told_before)) -}}
 {%- endmacro -%}
 
 {#- Binaries of an Oracle source are hexadecimal behind 0x; how others are written is documented nowhere, so a model says it. -#}

@@ -778,8 +778,18 @@ FLINK_CHANGES = [
 
 
 @pytest.mark.usefixtures("without_constraints")
-@pytest.mark.parametrize(("writer", "dialect"), [("canal", "flink"), ("debezium", None), ("maxwell", None)])
-def test_flinks_writers_tell_the_same_changes(spark, macros, writer, dialect) -> None:
+@pytest.mark.parametrize(
+    ("writer", "format_name", "dialect", "own_columns"),
+    [
+        ("canal", "canal", "flink", {}),
+        ("debezium", "debezium", None, {}),
+        ("maxwell", "maxwell", None, {}),
+        ("ogg", "goldengate", None, {"by": "binary from base64"}),
+    ],
+)
+def test_flinks_writers_tell_the_same_changes(
+    spark, macros, writer, format_name, dialect, own_columns
+) -> None:
     files = sorted((CAPTURES / "flink").glob(f"{writer}-*.jsonl"))
     assert len(files) == 4
     rows = [
@@ -799,7 +809,13 @@ def test_flinks_writers_tell_the_same_changes(spark, macros, writer, dialect) ->
     }
     texts = ", ".join(f"{shown[name]} as {name}" for name in FLINK_COLUMNS)
     changes = macros.call(
-        "changes", "flink_raw", format=writer, dialect=dialect, table="*", key=["id"], columns=FLINK_COLUMNS
+        "changes",
+        "flink_raw",
+        format=format_name,
+        dialect=dialect,
+        table="*",
+        key=["id"],
+        columns={**FLINK_COLUMNS, **own_columns},
     )
     spark.sql(changes).localCheckpoint().createOrReplaceTempView("flink_changes")
     told = spark.sql(

@@ -429,7 +429,8 @@ def _texts(columns: list[dict[str, Any]], prefix: str = "") -> str:
 
 def _text(column: dict[str, Any], expression: str) -> str:
     if column["family"] == "binary":
-        return f"base64({expression})"
+        # Spark breaks base64 into lines, as in mail.
+        return f"replace(base64({expression}), '\\r\\n', '')"
     if column["family"] == "variant":
         return f"to_json({expression})"
     if column["family"] == "timestamp":

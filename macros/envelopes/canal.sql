@@ -33,8 +33,7 @@ struct<
     {%- set ddl = ['CREATE', 'ALTER', 'ERASE', 'RENAME', 'CINDEX', 'DINDEX', 'QUERY'] -%}
     {%- set heartbeats = ['MHEARTBEAT', 'TIDB_WATERMARK'] + (['HEARTBEAT'] if dialect == 'oms' else []) -%}
     {%- set control = ['GTID', 'XACOMMIT', 'XAROLLBACK'] + heartbeats -%}
-    {%- set commit_ts = "case when message._tidb['commitTs'] rlike r'^[0-9]++\\z' then "
-        ~ "try_cast(message._tidb['commitTs'] as decimal(20,0)) end" -%}
+    {%- set commit_ts = spark_cdc._whole_number("message._tidb['commitTs']") -%}
     {#- A message above the broker's limit names the key alone, or the place where the row was put. -#}
     {%- set key_alone = "(message.type in ('INSERT', 'UPDATE') and (coalesce(message._tidb['onlyHandleKey'], 'false') <> 'false' "
         ~ "or coalesce(message._tidb['claimCheckLocation'], '') <> ''))" -%}

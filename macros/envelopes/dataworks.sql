@@ -39,9 +39,7 @@
     {%- set op = 'message.payload.op' -%}
     {%- set before = 'message.payload.before.dataColumn' -%}
     {%- set after = 'message.payload.after.dataColumn' -%}
-    {#- A cast alone would round 1.5. -#}
-    {%- set sequence = "case when message.payload.sequenceId rlike r'^-?[0-9]++\\z' then "
-        ~ 'try_cast(message.payload.sequenceId as decimal(20,0)) end' -%}
+    {%- set sequence = spark_cdc._whole_number('message.payload.sequenceId', signed=true) -%}
     {%- set kind -%}
         case
             when {{ op }} in ({{ spark_cdc._literals(rows) }}) then 'rows'
@@ -86,8 +84,7 @@
             ~ spark_cdc._instant('message.payload.`timestamp`.eventTime', 'milliseconds') ~ ' end',
         'transaction_id': none,
         'key_columns': 'message.`schema`.primaryKey',
-        'column_types': 'case when size(' ~ columns ~ ') = size(array_distinct(array_compact(' ~ columns ~ '.name))) then map_from_arrays('
-            ~ columns ~ '.name, ' ~ columns ~ '.type) end',
+        'column_types': spark_cdc._map_of(columns ~ '.name', columns ~ '.type'),
         'ddl': "coalesce(get_json_object(" ~ ddl_text ~ ", '$.text'), " ~ ddl_text ~ ")",
         'error': error,
         'error_condition': error_condition,
@@ -141,8 +138,7 @@
         'committed_at': spark_cdc._instant('message.payload.`timestamp`.eventTime', 'milliseconds'),
         'transaction_id': none,
         'key_columns': 'message.`schema`.pk',
-        'column_types': 'case when size(' ~ columns ~ ') = size(array_distinct(array_compact(' ~ columns ~ '.name))) then map_from_arrays('
-            ~ columns ~ '.name, ' ~ columns ~ '.type) end',
+        'column_types': spark_cdc._map_of(columns ~ '.name', columns ~ '.type'),
         'ddl': "coalesce(get_json_object(message.payload.ddl, '$.text'), message.payload.ddl)",
         'error': error,
         'error_condition': error_condition,

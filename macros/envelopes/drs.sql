@@ -38,8 +38,7 @@ struct<
         message.`table` is not null
         and message.sql rlike r'(?is)^\s*+(?:/\*.*?\*/\s*+)*+truncate\s++(?!cluster\s)[^,;()]++;?\s*+\z'
     {%- endset -%}
-    {#- A cast alone would round 1.5. -#}
-    {%- set sequence = "case when message.id rlike r'^[0-9]++\\z' then try_cast(message.id as decimal(20,0)) end" -%}
+    {%- set sequence = spark_cdc._whole_number('message.id') -%}
     {%- set kind -%}
         case
             when {{ is_row }} then 'rows'

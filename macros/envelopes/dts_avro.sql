@@ -29,7 +29,7 @@ struct<
     {%- set operation = 'message.operation' -%}
     {%- set names = "split(message.objectName, r'\\.')" -%}
     {#- The statement alone tells that it empties the table. -#}
-    {%- set is_truncate = "message.afterText rlike r'(?is)^\\s*+(?:/\\*.*?\\*/\\s*+)*+truncate\\s'" -%}
+    {%- set is_truncate = spark_cdc._begins_with_truncate('message.afterText') -%}
     {%- set kind -%}
         case
             when {{ operation }} in ({{ spark_cdc._literals(rows) }}) then 'rows'
@@ -68,14 +68,11 @@ struct<
             else 'other_structure'
         end
     {%- endset -%}
-    {%- set column_types -%}
-        case when size(message.fields) = size(array_distinct(message.fields.name)) then map_from_arrays(
-            message.fields.name,
-            case
-                when message.source.sourceType = 'MySQL' then message.fields.dataTypeNumber
-                else transform(message.fields.dataTypeNumber, number -> concat(message.source.sourceType, ':', number))
-            end
-        ) end
+    {%- set codes -%}
+        case
+            when message.source.sourceType = 'MySQL' then message.fields.dataTypeNumber
+            else transform(message.fields.dataTypeNumber, number -> concat(message.source.sourceType, ':', number))
+        end
     {%- endset -%}
     {{- return({
         'document': 'cdc_dts_avro(cast(value as binary))',
@@ -89,7 +86,7 @@ struct<
             ~ spark_cdc._instant('message.sourceTimestamp', 'seconds') ~ ' end',
         'transaction_id': "nullif(message.sourceTxid, '')",
         'key_columns': "from_json(message.tags['pk_uk_info'], 'PRIMARY array<string>').PRIMARY",
-        'column_types': column_types,
+        'column_types': spark_cdc._map_of('message.fields.name', codes),
         'ddl': 'message.afterText',
         'error': error,
         'error_condition': error_condition,

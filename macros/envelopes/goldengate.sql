@@ -30,7 +30,7 @@ struct<
     {%- set op, pos, table, op_ts = field('op_type', dialect), field('pos', dialect), field('table', dialect), field('op_ts', dialect) -%}
     {%- set image = spark_cdc._goldengate_image(dialect) -%}
     {%- set no_image = '(' ~ op ~ " in ('I', 'U', 'D') and coalesce(size(" ~ image ~ '), 0) < 1)' -%}
-    {%- set sequence = 'case when ' ~ pos ~ " rlike r'^[0-9]++\\z' then try_cast(" ~ pos ~ ' as decimal(20,0)) end' -%}
+    {%- set sequence = spark_cdc._whole_number(pos) -%}
     {%- set error_condition -%}
         {{ op }} is null
         or {{ op }} not in ('I', 'U', 'D', 'T')

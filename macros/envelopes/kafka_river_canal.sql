@@ -78,29 +78,21 @@ struct<
         'committed_at': 'case when message.time > 0 then ' ~ spark_cdc._instant('message.time', 'milliseconds') ~ ' end',
         'transaction_id': none,
         'key_columns': 'array_sort(array_distinct(message.keys))',
-        'column_types': spark_cdc._kafka_river_canal_map('event.names', 'event.types'),
+        'column_types': spark_cdc._map_of('event.names', 'event.types'),
         'ddl': none,
         'error': error,
         'error_condition': error_condition,
     }) -}}
 {%- endmacro -%}
 
-{#- A name that stands twice or is missing would stop the batch here; such a message is an error before. -#}
-{%- macro _kafka_river_canal_map(names, texts) -%}
-    {{- return(
-        'case when size(array_distinct(array_compact(' ~ names ~ '))) = size(' ~ names ~ ') then map_from_arrays('
-        ~ names ~ ', ' ~ texts ~ ') end'
-    ) -}}
-{%- endmacro -%}
-
 {#- The old value of a column that was changed and has no `origin_val` was NULL: Gson leaves out what is null. -#}
 {%- macro default__kafka_river_canal_rows(dialect) -%}
-    {%- set before = spark_cdc._kafka_river_canal_map(
+    {%- set before = spark_cdc._map_of(
         "transform(event.updated, c -> c['n'])", "transform(event.updated, c -> c['origin_val'])"
     ) -%}
     {{- return({
         'op': "case message.event when 'i' then 'insert' when 'u' then 'update' else 'delete' end",
-        'image': spark_cdc._kafka_river_canal_map('event.names', 'event.texts'),
+        'image': spark_cdc._map_of('event.names', 'event.texts'),
         'before': "case message.event when 'd' then cast(map() as map<string,string>) when 'u' then " ~ before ~ ' end',
         'overlays': true,
     }) -}}

@@ -30,9 +30,8 @@ struct<
     {%- set meta = 'message.allMetaData' -%}
     {%- set ddl = "element_at(message.postStruct, 'ddl')" -%}
     {%- set sequence = spark_cdc._oms_sequence(meta ~ '.storeDataSequence') -%}
-    {#- OMS has no record type for it. Comments may stand before the statement. -#}
-    {%- set is_truncate = op ~ " = 'DDL' and " ~ meta ~ ".table_name is not null and " ~ ddl
-        ~ " rlike r'(?is)^\\s*+(?:/\\*.*?\\*/\\s*+)*+truncate\\s'" -%}
+    {#- OMS has no record type for it. -#}
+    {%- set is_truncate = op ~ " = 'DDL' and " ~ meta ~ '.table_name is not null and ' ~ spark_cdc._begins_with_truncate(ddl) -%}
     {%- set kind -%}
         case
             when {{ op }} in ({{ spark_cdc._literals(rows) }}) then 'rows'

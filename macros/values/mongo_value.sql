@@ -8,8 +8,5 @@
         {{- return(value) -}}
     {%- endif -%}
     {%- set local = spark_cdc.value(text, dict(column, family='timestamp_ntz', type='timestamp_ntz'), time_zone) -%}
-    {{- return(
-        'case when length(' ~ text ~ ') = 10 then ' ~ value ~ ' when cast(cast(' ~ local ~ ' as date) as timestamp_ntz) = ' ~ local
-        ~ ' then cast(' ~ local ~ ' as date) end'
-    ) -}}
+    {{- return('case when length(' ~ text ~ ') = 10 then ' ~ value ~ ' else ' ~ spark_cdc._date_at_midnight(local) ~ ' end') -}}
 {%- endmacro -%}

@@ -89,7 +89,11 @@
             ~ "try_cast(" ~ text ~ " as int)) end"
         ) -}}
     {%- endif -%}
-    {%- set local = spark_cdc._timestamp_value(text, 'timestamp_ntz', encoding, time_zone) -%}
+    {{- return(spark_cdc._date_at_midnight(spark_cdc._timestamp_value(text, 'timestamp_ntz', encoding, time_zone))) -}}
+{%- endmacro -%}
+
+{#- The date of a local time that is its midnight; a time of day does not fit a date. -#}
+{%- macro _date_at_midnight(local) -%}
     {{- return(
         "case when cast(cast(" ~ local ~ " as date) as timestamp_ntz) = " ~ local ~ " then cast(" ~ local ~ " as date) end"
     ) -}}

@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 
 from encoders import oms
-from encoders.log import Change, Encoder, Message, Row, Table
+from encoders.log import DECLARATIONS, Change, Encoder, Message, Row, Table, without
 
 DDL_TYPE = "ALTER"
 TYPES = {
@@ -38,29 +38,6 @@ TYPES = {
     "time": "time(6)",
     "json": "json",
 }
-COLUMNS = {
-    "int8": "tinyint",
-    "int16": "smallint",
-    "int32": "int",
-    "int64": "bigint",
-    "uint64": "decimal(20,0)",
-    "decimal": "decimal(38,10)",
-    "long_decimal": "string",
-    "double": "double",
-    "boolean": "boolean",
-    "text": "string",
-    "binary": "binary",
-    "date": "date",
-    "datetime": "timestamp_ntz",
-    "instant": "timestamp",
-    "time": "string",
-    "json": "string",
-}
-
-
-def without(columns: Mapping[str, str], *kinds: str) -> dict[str, str]:
-    """The columns but for kinds that a page has no way to write."""
-    return {kind: declaration for kind, declaration in columns.items() if kind not in kinds}
 
 
 def text(value: Any) -> str:
@@ -231,26 +208,26 @@ def _dataarts(change: Change) -> dict[str, str]:
 
 
 ENCODERS = [
-    Encoder("canal", "canal", COLUMNS, _writer(CANAL)),
-    Encoder("canal", "ticdc", COLUMNS, _writer(TICDC, full_old=True, more=_ticdc, drop=("gtid",))),
+    Encoder("canal", "canal", DECLARATIONS, _writer(CANAL)),
+    Encoder("canal", "ticdc", DECLARATIONS, _writer(TICDC, full_old=True, more=_ticdc, drop=("gtid",))),
     Encoder(
         "canal",
         "tencent",
-        {**COLUMNS, "binary": "binary from hex"},
+        {**DECLARATIONS, "binary": "binary from hex"},
         _writer(TENCENT, full_old=True, snapshot="INIT", more=_tencent, drop=("mysqlType", "MHEARTBEAT")),
     ),
     # The page does not say how a binary is written.
     Encoder(
         "canal",
         "dts",
-        without(COLUMNS, "binary"),
+        without(DECLARATIONS, "binary"),
         _writer(CANAL, more=lambda change: {"serverId": '"7"'}, drop=("MHEARTBEAT",)),
     ),
     # Flink's decimals have at most 38 digits, its times less than a day.
     Encoder(
         "canal",
         "flink",
-        without(COLUMNS, "long_decimal", "time"),
+        without(DECLARATIONS, "long_decimal", "time"),
         _writer(
             FLINK,
             full_old=True,
@@ -262,16 +239,16 @@ ENCODERS = [
     Encoder(
         "canal",
         "oms",
-        oms.COLUMNS,
+        DECLARATIONS,
         _writer(OMS, snapshot="ROW", ddl=False, more=_oms, drop=("gtid", "id")),
     ),
     Encoder(
         "canal",
         "cloudcanal",
-        without(COLUMNS, "binary"),
+        without(DECLARATIONS, "binary"),
         _writer(CANAL, full_old=True, no_old="[]", drop=("gtid", "MHEARTBEAT")),
     ),
     Encoder(
-        "canal", "dataarts", without(COLUMNS, "binary"), _writer(DATAARTS, full_old=True, more=_dataarts)
+        "canal", "dataarts", without(DECLARATIONS, "binary"), _writer(DATAARTS, full_old=True, more=_dataarts)
     ),
 ]

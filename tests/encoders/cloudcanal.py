@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from encoders.canal import CANAL, COLUMNS, TYPES, image, milliseconds, text, without
-from encoders.log import Change, Encoder, Message, Table
+from encoders.canal import CANAL, TYPES, image, milliseconds, text
+from encoders.log import DECLARATIONS, Change, Encoder, Message, Table, without
 
-CLOUDCANAL = without(COLUMNS, "binary")
+CLOUDCANAL = without(DECLARATIONS, "binary")
 # A number in quotes may be base64 to a reader of Debezium, so the column says that it is text.
 ENVELOPE = {**CLOUDCANAL, "uint64": "decimal(20,0) from text", "decimal": "decimal(38,10) from text"}
 

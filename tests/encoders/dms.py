@@ -12,27 +12,9 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from encoders.log import Change, Encoder, Message, Row, Table
+from encoders.log import DECLARATIONS, Change, Encoder, Message, Row, Table
 
 OPERATIONS = {"snapshot": "load", "insert": "insert", "update": "update", "delete": "delete"}
-COLUMNS = {
-    "int8": "tinyint",
-    "int16": "smallint",
-    "int32": "int",
-    "int64": "bigint",
-    "uint64": "decimal(20,0)",
-    "decimal": "decimal(38,10)",
-    "long_decimal": "string",
-    "double": "double",
-    "boolean": "boolean",
-    "text": "string",
-    "binary": "binary",
-    "date": "date",
-    "datetime": "timestamp_ntz",
-    "instant": "timestamp",
-    "time": "string",
-    "json": "string",
-}
 
 
 def _literal(value: Any) -> str:
@@ -84,6 +66,6 @@ def _encode(changes: list[Change], table: Table, with_prefix: bool) -> list[Mess
 
 
 ENCODERS = [
-    Encoder("dms", None, COLUMNS, lambda changes, table: _encode(changes, table, with_prefix=False)),
-    Encoder("dms", None, COLUMNS, lambda changes, table: _encode(changes, table, with_prefix=True)),
+    Encoder("dms", None, DECLARATIONS, lambda changes, table: _encode(changes, table, with_prefix=False)),
+    Encoder("dms", None, DECLARATIONS, lambda changes, table: _encode(changes, table, with_prefix=True)),
 ]

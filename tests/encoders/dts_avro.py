@@ -15,7 +15,7 @@ from datetime import date, datetime, timedelta, timezone
 from importlib import resources
 from typing import Any
 
-from encoders.log import Change, Encoder, Message, Table
+from encoders.log import DECLARATIONS, Change, Encoder, Message, Table
 
 NAMESPACE = "com.alibaba.dts.formats.avro."
 BYTES = ("Character", "BinaryGeometry", "BinaryObject")
@@ -171,24 +171,7 @@ ENCODERS = [
     Encoder(
         format="dts_avro",
         dialect=None,
-        columns={
-            "int8": "tinyint",
-            "int16": "smallint",
-            "int32": "int",
-            "int64": "bigint",
-            "uint64": "decimal(20,0)",
-            "decimal": "decimal(38,10)",
-            "long_decimal": "string",
-            "double": "double",
-            "boolean": "boolean",
-            "text": "string",
-            "binary": "binary",
-            "date": "date",
-            "datetime": "timestamp_ntz",
-            "instant": "timestamp",
-            "time": "string",
-            "json": "string",
-        },
+        columns=DECLARATIONS,
         encode=encode,
     )
 ]

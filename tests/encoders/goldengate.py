@@ -13,26 +13,10 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from encoders.log import Change, Encoder, Message, Row, Table
+from encoders.log import DECLARATIONS, Change, Encoder, Message, Row, Table, without
 
 OPS = {"insert": "I", "snapshot": "I", "update": "U", "delete": "D", "truncate": "T"}
-COLUMNS = {
-    "int8": "tinyint",
-    "int16": "smallint",
-    "int32": "int",
-    "int64": "bigint",
-    "uint64": "decimal(20,0)",
-    "decimal": "decimal(38,10)",
-    "long_decimal": "string",
-    "double": "double",
-    "text": "string",
-    "binary": "binary from base64",
-    "date": "date",
-    "datetime": "timestamp_ntz",
-    "instant": "timestamp",
-    "time": "string",
-    "json": "string",
-}
+COLUMNS = {**without(DECLARATIONS, "boolean"), "binary": "binary from base64"}
 
 
 def _literal(value: Any) -> str:

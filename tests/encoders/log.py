@@ -32,6 +32,26 @@ KINDS = {
     "json": "text of a JSON object",
 }
 
+# What a model declares where a format and its values leave no choice.
+DECLARATIONS = {
+    "int8": "tinyint",
+    "int16": "smallint",
+    "int32": "int",
+    "int64": "bigint",
+    "uint64": "decimal(20,0)",
+    "decimal": "decimal(38,10)",
+    "long_decimal": "string",
+    "double": "double",
+    "boolean": "boolean",
+    "text": "string",
+    "binary": "binary",
+    "date": "date",
+    "datetime": "timestamp_ntz",
+    "instant": "timestamp",
+    "time": "string",
+    "json": "string",
+}
+
 Row = dict[str, Any]
 
 
@@ -95,3 +115,8 @@ class Encoder:
     deletes: str = "full"
     splits_key_changes: bool = False
     ops: Mapping[str, str] = field(default_factory=dict)
+
+
+def without(columns: Mapping[str, str], *kinds: str) -> dict[str, str]:
+    """The columns but for kinds that a page has no way to write."""
+    return {kind: declaration for kind, declaration in columns.items() if kind not in kinds}

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from datetime import datetime, timezone
 from typing import Any
 
-from encoders.canal import CANAL, COLUMNS, NUMBERS, changed, image, milliseconds, text
-from encoders.log import Change, Encoder, Message, Table
+from encoders.canal import CANAL, NUMBERS, changed, image, milliseconds, text
+from encoders.log import DECLARATIONS, Change, Encoder, Message, Table
 
 
 def _moment(value: datetime) -> str:
@@ -57,4 +57,4 @@ def encode(changes: list[Change], table: Table) -> list[Message]:
     return messages
 
 
-ENCODERS = [Encoder("maxwell", "maxwell", COLUMNS, encode)]
+ENCODERS = [Encoder("maxwell", "maxwell", DECLARATIONS, encode)]

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
-from encoders.log import Change, Encoder, Message, Row, Table
+from encoders.log import DECLARATIONS, Change, Encoder, Message, Row, Table
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 SHANGHAI = timezone(timedelta(hours=8))
@@ -38,24 +38,6 @@ TYPES = {
     "instant": "TIMESTAMP",
     "time": "TIME",
     "json": "VARCHAR",
-}
-COLUMNS = {
-    "int8": "tinyint",
-    "int16": "smallint",
-    "int32": "int",
-    "int64": "bigint",
-    "uint64": "decimal(20,0)",
-    "decimal": "decimal(38,10)",
-    "long_decimal": "string",
-    "double": "double",
-    "boolean": "boolean",
-    "text": "string",
-    "binary": "binary",
-    "date": "date",
-    "datetime": "timestamp_ntz",
-    "instant": "timestamp",
-    "time": "string",
-    "json": "string",
 }
 
 
@@ -251,9 +233,9 @@ def _shareplex(changes: list[Change], table: Table) -> list[Message]:
 
 
 ENCODERS = [
-    Encoder("oms", "default", COLUMNS, lambda changes, table: _default(changes, table, extended=False)),
-    Encoder("oms", "extended", COLUMNS, lambda changes, table: _default(changes, table, extended=True)),
+    Encoder("oms", "default", DECLARATIONS, lambda changes, table: _default(changes, table, extended=False)),
+    Encoder("oms", "extended", DECLARATIONS, lambda changes, table: _default(changes, table, extended=True)),
     # A row of the full load is an insert like any other.
-    Encoder("dataworks", "oms", COLUMNS, _dataworks, ops={"snapshot": "insert"}),
-    Encoder("shareplex", "oms", COLUMNS, _shareplex, ops={"snapshot": "insert"}),
+    Encoder("dataworks", "oms", DECLARATIONS, _dataworks, ops={"snapshot": "insert"}),
+    Encoder("shareplex", "oms", DECLARATIONS, _shareplex, ops={"snapshot": "insert"}),
 ]

@@ -11,8 +11,8 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from decimal import Decimal
 
-from encoders.log import Change, Encoder, Message, Row, Table
-from encoders.oms import COLUMNS, dump
+from encoders.log import DECLARATIONS, Change, Encoder, Message, Row, Table
+from encoders.oms import dump
 
 KINDS = ("int8", "int16", "int32", "int64", "uint64", "decimal", "long_decimal", "text", "date", "json")
 FIRST_SCN = 14_589_063_118_712
@@ -73,7 +73,7 @@ def _flink(changes: list[Change], table: Table) -> list[Message]:
     return messages
 
 
-_COLUMNS = {kind: COLUMNS[kind] for kind in KINDS}
+_COLUMNS = {kind: DECLARATIONS[kind] for kind in KINDS}
 ENCODERS = [
     Encoder("shareplex", "shareplex", _COLUMNS, _dts, ops={"snapshot": "insert"}),
     Encoder("shareplex", "flink", _COLUMNS, _flink, ops={"snapshot": "insert"}),

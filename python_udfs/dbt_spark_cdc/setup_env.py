@@ -34,7 +34,7 @@ def main(argv: list[str] | None = None) -> None:
 
     install_packages(purpose)
     require_java()
-    fetched = subprocess.run([PYTHON, "-m", "dbt_spark_cdc.setup_jars", ROOT / ".jars"], check=False)
+    fetched = subprocess.run([PYTHON, "-m", "dbt_spark_cdc.setup_jars", ROOT / ".jars", purpose], check=False)
     if fetched.returncode:  # it has said why
         sys.exit(fetched.returncode)
     (ROOT / os.environ.get("SPARK_CDC_LAKE", ".lake")).mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Fetch the jars that the local profile names, once: `python -m dbt_spark_cdc.setup_jars [folder]`.
+"""Fetch the jars that the local profiles name, once: `python -m dbt_spark_cdc.setup_jars folder [demo|test]`.
 
 Spark could fetch them itself (`spark.jars.packages`), but then every start prints its resolver's tables and
 asks the network. So its resolver runs here once, its output is kept back unless it fails, and profiles name
@@ -17,31 +17,44 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
 
-# Coordinates, and what the file must hash to wherever it came from.
-JARS = {
+# Coordinates, and what the file must hash to wherever it came from. The demo's lake is Iceberg.
+DEMO_JARS = {
     "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0": (
         "3123c3798af642dd537230923548e013ef41cc28b6626e5225808cf5670a0f82"
     ),
     "org.xerial:sqlite-jdbc:3.50.3.0": "a3f53a2aa15ae9425a9e793bbe9c8e5288febeb4b65ef5c1a4e80d4c2045cf08",
 }
+# The tests also run on Delta.
+TEST_JARS = {
+    **DEMO_JARS,
+    "io.delta:delta-spark_4.1_2.13:4.4.0": "75a9400986853c061f5109f012547de2545a5759e5e752e5ef633dabe16a4f10",
+    "io.delta:delta-storage:4.4.0": "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc",
+}
+JARS = {"demo": DEMO_JARS, "test": TEST_JARS}
+# What Spark has itself, and what Delta needs for other catalogs only.
+NOT_FETCHED = (
+    "org.slf4j:slf4j-api",
+    "io.delta:delta-kernel-api",
+    "io.delta:delta-kernel-defaults",
+    "io.delta:delta-kernel-unitycatalog",
+    "io.unitycatalog:unitycatalog-client",
+    "io.unitycatalog:unitycatalog-hadoop",
+)
 
 
 def main(argv: list[str] | None = None) -> None:
     arguments = sys.argv[1:] if argv is None else argv
-    fetch(Path(arguments[0] if arguments else ".jars"))
+    folder, purpose = (*arguments, *(".jars", "demo")[len(arguments) :])
+    fetch(Path(folder).resolve(), JARS[purpose])
 
 
-def jar_paths(folder: Path) -> dict[str, Path]:
-    """The file of each coordinate, in the order of the profile."""
-    return {jar: folder / "{1}-{2}.jar".format(*jar.split(":")) for jar in JARS}
-
-
-def fetch(folder: Path) -> None:
+def fetch(folder: Path, jars: dict[str, str]) -> None:
     """Put the jars that are not there yet into the folder; a file is there whole or not at all."""
-    missing = {jar: path for jar, path in jar_paths(folder).items() if not path.is_file()}
+    paths = {jar: folder / "{1}-{2}.jar".format(*jar.split(":")) for jar in jars}
+    missing = {jar: path for jar, path in paths.items() if not path.is_file()}
     if not missing:
         return
-    print(f"Fetching {len(missing)} Spark jars into {folder.name} (about 60 MB, once) ...", flush=True)
+    print(f"Fetching {len(missing)} Spark jars into {folder.name} (70 MB at most, once) ...", flush=True)
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".fetch-") as scratch:
         output = resolve(list(missing), Path(scratch))
@@ -54,7 +67,7 @@ def fetch(folder: Path) -> None:
                     f"{jar} could not be fetched: check the network, or name your Maven mirror in "
                     "DEFAULT_ARTIFACT_REPOSITORY, then run the same command again."
                 )
-            if hashlib.sha256(fetched.read_bytes()).hexdigest() != JARS[jar]:
+            if hashlib.sha256(fetched.read_bytes()).hexdigest() != jars[jar]:
                 stop(f"{jar} is not the file that was pinned: check the mirror that it came from.")
             os.replace(fetched, path)
 
@@ -72,7 +85,7 @@ def resolve(coordinates: list[str], scratch: Path) -> str:
         str(home / "bin" / "spark-submit"),
         *("--master", "local[1]"),
         *("--packages", ",".join(coordinates)),
-        *("--exclude-packages", "org.slf4j:slf4j-api"),  # Spark has its own
+        *("--exclude-packages", ",".join(NOT_FETCHED)),
         *("--conf", f"spark.jars.ivy={scratch}"),
         str(nothing),
     ]

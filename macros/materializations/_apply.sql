@@ -23,6 +23,8 @@
 
     {{ run_hooks(pre_hooks) }}
 
+    {%- do spark_cdc._drop_leftovers(target_relation) -%}
+
     {%- set all_changes = spark_cdc._temporary_view(temporaries, 'changes', sql) -%}
     {%- set table = spark_cdc._table(form, settings.key, all_changes) -%}
     {%- if is_first -%}

@@ -29,8 +29,8 @@ class Stop:
     """A place in a run: a statement of a model, by the beginning of its text, and a moment of it.
 
     `when` is before, after, or writing: as soon as a file that fits `files` is new, while the statement runs.
-    With `seconds` instead, the place is wherever the run is by then. With `wait_for`, a file, it does not die but
-    waits until the file is there.
+    With `seconds` instead, the place is wherever the run is by then. With `wait_for`, a file, it does not die
+    but waits until the file is there.
     """
 
     model: str = ""

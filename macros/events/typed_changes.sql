@@ -99,7 +99,8 @@ typed_changes as (
         topic as _cdc_topic,
         partition as _cdc_partition,
         offset as _cdc_offset,
-        offsets as _cdc_offsets
+        offsets as _cdc_offsets,
+        batch as _cdc_batch
     from decoded_pairs
 
 )

@@ -49,9 +49,9 @@ numbered_messages as (
 change_rows as (
 
     {%- for relation in changes %}
-    select _cdc_topic as topic, _cdc_partition as partition, explode(_cdc_offsets) as offset, _cdc_op, _cdc_error,
-        _cdc_offset
+    select _cdc_topic as topic, message.partition, message.offset, _cdc_op, _cdc_error, _cdc_partition, _cdc_offset
     from {{ relation }}
+    lateral view explode(_cdc_offsets) exploded as message
     {{ 'union all' if not loop.last }}
     {%- endfor %}
 
@@ -79,7 +79,7 @@ message_changes as (
     from change_rows
     left join held
         on change_rows.topic = held.topic
-        and change_rows.partition = held.partition
+        and change_rows._cdc_partition = held.partition
         and change_rows._cdc_offset = held._cdc_offset
     group by change_rows.topic, change_rows.partition, change_rows.offset
 

@@ -99,7 +99,7 @@ class Siege:
         warehouse = self.folder.relative_to("/") / "warehouse"
         # A scratch table lies beside its model's table.
         stop = stop | {"files": f"{warehouse}/{SCHEMA}*/{stop.get('model')}*/**/*.parquet"}
-        answer = worker.ask(run=arguments, stop=stop)
+        answer = worker.ask(run=arguments, stops=[stop])
         if answer is not None:
             assert answer["success"], answer
             return False

@@ -1,7 +1,7 @@
 """A process that runs dbt, and can be told where to stop: it kills itself and its JVM, or waits for a file.
 
 It is started with a project's folder, reads orders from standard input, one JSON a line, and answers each:
-    {"run": ["run"], "stop": {...}}    one dbt command; see `Stop` for where it may stop
+    {"run": ["run"], "stops": [{...}]} one dbt command, and where it stops (see `Stop`), one place after another
     {"look": "schema", "into": path}   writes the rows of all tables of a schema, pickled
 """
 
@@ -64,16 +64,15 @@ class Stopper:
     """Stands around dbt-spark's cursor, where every statement passes."""
 
     def __init__(self) -> None:
-        self.stop: Stop | None = None
+        self.stops: list[Stop] = []
 
     def around(self, execute: Callable) -> Callable:
         """Wrap the cursor's `execute`."""
 
         def execute_and_stop(cursor: Any, sql: str, *parameters: Any) -> None:
-            stop = self.stop
-            if stop is None or not stop.fits(sql):
+            if not self.stops or not self.stops[0].fits(sql):
                 return execute(cursor, sql, *parameters)
-            self.stop = None
+            stop = self.stops.pop(0)
             if stop.when == "before":
                 stop.happens()
             if stop.when == "writing":
@@ -140,14 +139,14 @@ def main() -> None:
         if "look" in order:
             answer = _look(order["look"], order["into"])
         else:
-            stop = stopper.stop = Stop(**order["stop"]) if order.get("stop") else None
-            by_time = threading.Timer(stop.seconds, stop.happens) if stop and stop.seconds else None
-            if by_time:
-                by_time.start()
+            stops = stopper.stops = [Stop(**stop) for stop in order.get("stops", ())]
+            timers = [threading.Timer(stop.seconds, stop.happens) for stop in stops if stop.seconds]
+            for timer in timers:
+                timer.start()
             started = time.monotonic()
             answer = _run(project, order["run"]) | {"seconds": time.monotonic() - started}
-            if by_time:
-                by_time.cancel()
+            for timer in timers:
+                timer.cancel()
         print(json.dumps(answer), file=answers, flush=True)
 
 

@@ -26,12 +26,16 @@ class Workload:
         self.broker = broker
         self.messages = 0
         self._random = random.Random(seed)
-        self._table = DebeziumTable("profiles")
+        self.table = DebeziumTable("profiles")
         self._live: set[int] = set()
         self._log_position = 100
         self._late: list[Event] = []
         self._changes: list[Change] = []
         broker.write_text("")
+
+    def happens(self, *events: Event) -> None:
+        """Just this happens, and its messages arrive."""
+        self._produce(events)
 
     def goes_on(self, statements: int = 12) -> None:
         """Some statements happen; most of their messages reach the broker, in some order."""
@@ -55,7 +59,7 @@ class Workload:
 
     def _statement(self) -> Iterable[Event]:
         self._log_position += 1
-        at, table, chance = self._log_position, self._table, self._random.random()
+        at, table, chance = self._log_position, self.table, self._random.random()
         free = [key for key in KEYS if key not in self._live]
         if chance < 0.04 or not free:
             self._live.clear()

@@ -1,7 +1,7 @@
 """Two dbt runs of one project at the same time, on a lake that takes two processes: the tables stay right.
 
 Two runs may both append the same messages, which are duplicates then. They may compute rows from the same
-table and write them one after the other: the later one sees that, stops with a sentence, and the next run repairs.
+table and write them one after the other: the later one sees that and stops, and the next run repairs.
 """
 
 from __future__ import annotations

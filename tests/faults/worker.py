@@ -1,7 +1,7 @@
 """A process that runs dbt, and can be told where to stop: it kills itself and its JVM, or waits for a file.
 
 It is started with a project's folder, reads orders from standard input, one JSON a line, and answers each:
-    {"run": ["run"], "stops": [{...}]} one dbt command, and where it stops (see `Stop`), one place after another
+    {"run": ["run"], "stops": [{...}]} one dbt command, and where it stops, place after place: see `Stop`
     {"look": "schema", "into": path}   writes the rows of all tables of a schema, pickled
 """
 

@@ -23,9 +23,11 @@
 
     {{ run_hooks(pre_hooks) }}
 
+    {%- do spark_cdc._drop_leftovers(target_relation) -%}
+
     {%- set all_changes = spark_cdc._temporary_view(temporaries, 'changes', sql) -%}
     {%- set table = spark_cdc._table(form, settings.key, all_changes) -%}
-    {%- set read = spark_cdc._changes_to_apply(all_changes, none if is_first else existing_relation) -%}
+    {%- set read = spark_cdc._changes_to_apply(all_changes, existing_relation, settings.file_format, is_first) -%}
     {%- if is_first -%}
         {%- set effects = spark_cdc._cached_view(
             temporaries, 'effects', spark_cdc._effects(all_changes, table.key, table.columns)
@@ -55,12 +57,14 @@
         {%- endcall -%}
     {%- endif -%}
 
+    {%- do spark_cdc._drop_temporaries(temporaries) -%}
     {%- if is_first or read.condition -%}
+        {%- set commit = spark_cdc._own_commit(target_relation, settings, form.materialization, read.commit)
+            if is_first or rows else read.commit -%}
         {%- call statement('set_read') -%}
-            {{ spark_cdc._set_read(target_relation, read) }}
+            {{ spark_cdc._set_read(target_relation, read, commit) }}
         {%- endcall -%}
     {%- endif -%}
-    {%- do spark_cdc._drop_temporaries(temporaries) -%}
     {%- do apply_grants(target_relation, config.get('grants'), should_revoke(existing_relation, is_first)) -%}
     {%- do persist_docs(target_relation, model) -%}
 

@@ -29,6 +29,7 @@
 {%- macro _batch(table, new_changes, target_relation) -%}
     {%- set event_columns = spark_cdc._quoted(spark_cdc._event_columns(table.columns)) -%}
     {%- set last_sequence = 'stored.' ~ table.last_sequence -%}
+    {%- set has_origins = '_cdc_origin' in table.columns -%}
     select
         *,
         coalesce(
@@ -56,11 +57,15 @@
             group by {{ spark_cdc._quoted(table.key) }}
         ) as touched
             on {{ spark_cdc._same_key(table.key, 'stored', 'touched') }}
-        cross join (
-            select min(_cdc_sequence) as _cdc_first_sequence, max(_cdc_sequence) as _cdc_last_sequence
+        left join (
+            select
+                {{ '_cdc_origin, ' if has_origins }}min(_cdc_sequence) as _cdc_first_sequence,
+                max(_cdc_sequence) as _cdc_last_sequence
             from {{ new_changes }}
             where _cdc_op = 'truncate'
+            {{ 'group by _cdc_origin' if has_origins }}
         ) as truncated
+            on {{ 'stored._cdc_origin <=> truncated._cdc_origin' if has_origins else 'true' }}
         where
             {{ table.last_row }}
             and (

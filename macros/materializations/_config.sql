@@ -27,6 +27,9 @@
         ) -%}
     {%- endif -%}
     {%- set columns = found | map(attribute='name') | reject('in', spark_cdc.change_columns()) | list -%}
+    {%- if '_cdc_origin' in columns and '_cdc_origin' not in key and not config.get('origins_share_keys', false) -%}
+        {%- set key = ['_cdc_origin'] + key -%}
+    {%- endif -%}
     {%- for name in key -%}
         {%- do spark_cdc._require_one_of(form.materialization, 'unique_key', name, columns) -%}
     {%- endfor -%}

@@ -6,14 +6,14 @@ which it comes again. Every log is a world of its own: its number is its origin,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
 from hypothesis import strategies as st
-from reference import Change, Values
+from reference import Change
 
 BATCHES = 5
 COLUMNS = ("amount", "name", "note")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from harness import LOG4J2, REPOSITORY, Project
 from logs import BATCHES, COLUMNS, SCHEMA, Log, batch_time
-from reference import Change, State, Tables, fold, versions_of
+from reference import State, Tables, Version, fold, versions_of
 
 PROJECT = Path(__file__).resolve().parent / "project"
 JARS = {
@@ -24,27 +24,60 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Kind:
-    """A model and the options that it has."""
+    """A model and the options that it has. With `one_table` all logs are one source table."""
 
     name: str
     options: dict[str, Any] = field(default_factory=dict)
+    one_table: bool = False
 
-    def wanted(self, changes: Sequence[Change]) -> set[Row]:
-        """All rows that the table has to hold of one log."""
-        tables = fold(changes)
-        return current(tables) if self.name == "current" else history(tables, **self.options)
+    @property
+    def is_history(self) -> bool:
+        """Whether the model is a history."""
+        return self.name.startswith("history")
+
+    def wanted(self, logs: Sequence[Log]) -> dict[int, set[Row]]:
+        """All rows that the table has to hold: log -> its rows."""
+        made = self._made if self.is_history else current
+        if not self.one_table:
+            return {number: made(fold(log.changes(number))) for number, log in enumerate(logs)}
+        changes = [
+            replace(change, key=change.key and (number, *change.key), old_key=change.old_key and (number, *change.old_key))
+            for number, log in enumerate(logs)
+            for change in log.changes(number)
+            if change.key or number == truncates_of(logs)
+        ]  # fmt: skip
+        found: dict[int, set[Row]] = {}
+        for row in made(fold(changes)):
+            found.setdefault(row[0], set()).add(row[1:])
+        return found
+
+    def _made(self, tables: Tables) -> set[Row]:
+        return history(tables, **self.options)
+
+
+def truncates_of(logs: Sequence[Log]) -> int:
+    """The log whose truncates act on all logs that are one table: the one that has most of them."""
+    return max(
+        range(len(logs)), key=lambda number: sum(one.op == "truncate" for one in logs[number].messages)
+    )
 
 
 def current(tables: Tables) -> set[Row]:
     """The current table, every column."""
-    return {(*key, *_state(states[-1], states[-1], states[-1])) for key, states in tables.states.items()}
+    return {
+        (*key, *_state(*[states[-1]] * 3, states[-1].values is None)) for key, states in tables.states.items()
+    }
 
 
 def history(tables: Tables, **options: Any) -> set[Row]:
     """The history table, every column."""
+
+    def is_deleted(version: Version) -> bool:
+        return (version.last if options.get("hard_deletes") == "ignore" else version.first).values is None
+
     return {
         (
-            *key, *_state(version.first, version.last, version.last), version.valid_from, version.valid_to,
+            *key, *_state(version.first, version.shown, version.last, is_deleted(version)), version.valid_from, version.valid_to,
             version.last.sequence,
         )
         for key, states in tables.states.items()
@@ -52,11 +85,11 @@ def history(tables: Tables, **options: Any) -> set[Row]:
     }  # fmt: skip
 
 
-def _state(first: State, last: State, place: State) -> Row:
-    absent = None if last.values is None else tuple(sorted(set(COLUMNS) - set(last.values))) or None
+def _state(first: State, shown: State, last: State, is_deleted: bool) -> Row:
+    absent = None if shown.values is None else tuple(sorted(set(COLUMNS) - set(shown.values))) or None
     return (
-        *((last.values or {}).get(name) for name in COLUMNS), first.change.op, first.values is None, first.sequence,
-        first.change.at, first.change.transaction, absent, *(place.change.place or ()),
+        *((shown.values or {}).get(name) for name in COLUMNS), first.change.op, is_deleted, first.sequence,
+        first.change.at, first.change.transaction, absent, *(last.change.place or ()),
     )  # fmt: skip
 
 
@@ -107,18 +140,18 @@ class Lake:
             f"create or replace table logs.{table} using {self.file_format} as select * from rows_to_write"
         )
 
-    def run(self, batch: int, *models: str, fresh: bool = False) -> None:
+    def run(self, batch: int, *models: str, truncates_of: int = 0, fresh: bool = False) -> None:
         """Run models with all that has come until a batch."""
-        self.write("now", [(batch_time(batch),)], "arrived_at timestamp")
+        self.write("now", [(batch_time(batch), truncates_of)], "arrived_at timestamp, truncates_of bigint")
         self.dbt("run", "--select", *models, *(["--full-refresh"] if fresh else []))
 
-    def rows(self, table: str, is_history: bool) -> dict[int, set[Row]]:
+    def rows(self, table: str, kind: Kind) -> dict[int, set[Row]]:
         """What a table holds: log -> its rows."""
-        columns = HISTORY_COLUMNS if is_history else CURRENT_COLUMNS
+        columns = HISTORY_COLUMNS if kind.is_history else CURRENT_COLUMNS
+        number = "log" if kind.one_table else "cast(substr(_cdc_origin, 5) as bigint)"
         found: dict[int, set[Row]] = {}
-        selected = ", ".join(["_cdc_origin", *columns])
-        for row in self.spark.sql(f"select {selected} from converge.{table}").collect():
-            of_log = found.setdefault(int(row[0].removeprefix("log ")), set())
+        for row in self.spark.sql(f"select {number}, {', '.join(columns)} from converge.{table}").collect():
+            of_log = found.setdefault(row[0], set())
             made = tuple(_plain(value, name) for name, value in zip(columns, row[1:], strict=True))
             assert made not in of_log, f"{table} has a row twice: {made}"
             of_log.add(made)
@@ -141,16 +174,16 @@ def play(lake: Lake, logs: Sequence[Log], kinds: Sequence[Kind]) -> dict[int, st
         models = [f"split_{name}" for name in names]
         if batch == 0:
             models += [f"whole_{name}" for name in names]
-        lake.run(batch, *models, fresh=batch == 0)
+        lake.run(batch, *models, truncates_of=truncates_of(logs), fresh=batch == 0)
     bad: dict[int, str] = {}
     for kind in kinds:
-        tables = {way: lake.rows(f"{way}_{kind.name}", kind.name != "current") for way in ("split", "whole")}
-        for number, log in enumerate(logs):
-            wanted = kind.wanted(log.changes(number))
-            for way, rows in tables.items():
-                got = rows.get(number, set())
-                if got != wanted:
-                    bad.setdefault(number, f"{way}_{kind.name}:\n" + difference(got, wanted))
+        wanted = kind.wanted(logs)
+        for way in ("split", "whole"):
+            got = lake.rows(f"{way}_{kind.name}", kind)
+            for number in sorted(got.keys() | wanted.keys()):
+                rows = got.get(number, set()), wanted.get(number, set())
+                if rows[0] != rows[1]:
+                    bad.setdefault(number, f"{way}_{kind.name}:\n" + difference(*rows))
     return bad
 
 

@@ -17,6 +17,13 @@ from tables import Kind, Lake, play
 COUNT = int(os.environ.get("SPARK_CDC_LOGS", "300"))
 SEED = int(os.environ.get("SPARK_CDC_SEED", "1"))
 KINDS = [Kind("current"), Kind("history")]
+OPTIONS = [
+    Kind("history_tracked", {"track_columns": ["amount"]}),
+    Kind("history_unchanged", {"keep_unchanged": True}),
+    Kind("history_invalidate", {"hard_deletes": "invalidate"}),
+    Kind("history_ignore", {"hard_deletes": "ignore"}),
+]
+ONE_TABLE = [Kind("current_one_table", one_table=True), Kind("history_one_table", one_table=True)]
 
 
 def many_logs(count: int) -> list[Log]:
@@ -56,3 +63,13 @@ def assert_converges(lake: Lake, all_logs: Sequence[Log], kinds: Sequence[Kind])
 def test_tables_are_those_of_the_reference(lake: Lake) -> None:
     """Any log in any batches, and the same log in one."""
     assert_converges(lake, many_logs(COUNT), KINDS)
+
+
+def test_history_has_the_versions_that_its_options_ask_for(lake: Lake) -> None:
+    """`track_columns`, `keep_unchanged` and `hard_deletes`, each over any log in any batches."""
+    assert_converges(lake, many_logs(COUNT // 3), OPTIONS)
+
+
+def test_truncate_empties_the_whole_table(lake: Lake) -> None:
+    """Without origins it acts on each key that has a row by then, and on those whose rows come later."""
+    assert_converges(lake, many_logs(COUNT // 3), ONE_TABLE)

@@ -60,9 +60,10 @@ class State:
 
 @dataclass(frozen=True)
 class Version:
-    """One version of one key: the state that began it, and the last one that left it as it is."""
+    """One version of one key: the state that began it, the one whose values it has, and the last one in it."""
 
     first: State
+    shown: State
     last: State
     valid_from: datetime
     valid_to: datetime | None = None
@@ -120,31 +121,52 @@ def fold(changes: Iterable[Change]) -> Tables:
 
 
 def versions_of(
-    states: Sequence[State], track: Sequence[str] | None = None, keep_unchanged: bool = False
+    states: Sequence[State],
+    track_columns: Sequence[str] | None = None,
+    keep_unchanged: bool = False,
+    hard_deletes: str = "new_record",
 ) -> list[Version]:
     """Put states into versions: one ends where the next state differs, in a column that is tracked."""
-
-    def seen(state: State) -> Any:
-        if state.values is None:
-            return None
-        return {
-            name: value
-            for name, value in state.values.items()
-            if value is not None and (not track or name in track)
-        }
-
+    hides_deletes = hard_deletes != "new_record"
+    ignored = [state for state in states[1:] if state.values is None] if hard_deletes == "ignore" else []
     versions: list[Version] = []
     for state in states:
-        last = versions[-1] if versions else None
-        if last and not keep_unchanged and seen(last.last) == seen(state):
-            versions[-1] = replace(last, last=state)
-            continue
-        times = [time for time in (last and last.valid_from, state.change.at) if time is not None]
-        valid_from = max(times, default=EPOCH)
-        if last:
-            versions[-1] = replace(last, valid_to=valid_from)
-        versions.append(Version(state, state, valid_from))
-    return versions
+        if any(state is other for other in ignored):
+            versions[-1] = replace(versions[-1], last=state)
+        elif (
+            versions
+            and not keep_unchanged
+            and _seen(versions[-1].shown, track_columns) == _seen(state, track_columns)
+        ):
+            versions[-1] = replace(versions[-1], shown=state, last=state)
+        else:
+            valid_from = max([state.change.at or EPOCH] + [version.valid_from for version in versions[-1:]])
+            versions[-1:] = [
+                replace(version, valid_to=version.valid_to or valid_from) for version in versions[-1:]
+            ]
+            versions.append(Version(state, state, state, valid_from))
+            if hides_deletes and state is states[0] and state.values is None:
+                versions[-1] = replace(versions[-1], valid_to=valid_from)
+    return _without_deletes(versions) if hard_deletes == "invalidate" else versions
+
+
+def _without_deletes(versions: list[Version]) -> list[Version]:
+    """A deleted version only ends the one before it."""
+    kept = versions[:1]
+    for version in versions[1:]:
+        if version.first.values is None:
+            kept[-1] = replace(kept[-1], last=version.last)
+        else:
+            kept.append(version)
+    return kept
+
+
+def _seen(state: State, track_columns: Sequence[str] | None) -> Values | None:
+    return state.values and {
+        name: value
+        for name, value in state.values.items()
+        if value is not None and (not track_columns or name in track_columns)
+    }
 
 
 def current_rows(tables: Tables, columns: list[str]) -> dict[Key, tuple[Any, ...]]:
@@ -156,7 +178,7 @@ def history_rows(tables: Tables, columns: list[str]) -> dict[Key, list[tuple[Any
     """Key -> its versions in order: (valid_from, valid_to, is deleted, the other columns' values)."""
     return {
         key: [
-            (version.valid_from, version.valid_to, *_row(version.last, columns))
+            (version.valid_from, version.valid_to, *_row(version.shown, columns))
             for version in versions_of(states)
         ]
         for key, states in tables.states.items()

@@ -36,7 +36,7 @@
         {%- call statement('main') -%}
             {{ spark_cdc._create_table(
                 target_relation,
-                table.rows_of(effects, all_changes, table.key, table.columns, carries_over, table.variants),
+                table.rows_of(effects, all_changes, table.key, table.columns, carries_over, table.variants, table.options),
                 settings.file_format
             ) }}
         {%- endcall -%}

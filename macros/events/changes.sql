@@ -6,7 +6,11 @@
     format       the envelope: see `formats()`
     table        the source table's name, exactly as the messages write it; '*' where they name none, or for every table
     database, schema  further parts of the name, where the topic holds several tables of one name
-    key          the columns that identify a row: ['id']
+                 A star inside a name stands for any text: 'orders_*' are all shards of one table. The model then has the
+                 column _cdc_origin, the source table as database.schema.table (a dot inside a name is two), which current
+                 and history tables take into their key
+    key          the columns that identify a row: ['id']; [] of a table without a key: its changes are kept, and a current
+                 or history table over them names the columns that stand in for the key
     columns      {'id': 'bigint', 'amount': 'decimal(20,4)', 'placed_at': 'timestamp_ntz from microseconds'}
     time_zone    the zone of local times where an instant is declared, and of instants where a local time is declared
 
@@ -16,7 +20,9 @@
     _cdc_before      the row before the change, as far as the message tells; null where it does not
     _cdc_absent      declared columns that the message does not carry: their stored value stays; null where all are there
     _cdc_error       code and detail; such a row is not applied. Details name columns and types, never values
-    _cdc_topic, _cdc_partition, _cdc_offset  the message; _cdc_offsets has both of an update in two messages
+    _cdc_topic, _cdc_partition, _cdc_offset  the message; _cdc_offsets has partition and offset of both of an update in two
+    _cdc_batch       when the run that read the message began
+    _cdc_seen        what its messages' partitions held when they were read: by it the next run knows what is new
 
     A message that cannot be read is a row with an error when `relation` is given (it may have been this table's), and is
     left to the messages model otherwise.
@@ -34,9 +40,11 @@
         ) -%}
     {%- endif -%}
     {%- do spark_cdc._require_text('changes', 'table', table, 'Write the source table\'s name as its messages do.') -%}
-    {%- do spark_cdc._require_names(
-        'changes', 'key', key, 'Name the columns that identify a row, such as key=[\'id\'].'
-    ) -%}
+    {%- if key != [] -%}
+        {%- do spark_cdc._require_names(
+            'changes', 'key', key, 'Name the columns that identify a row, such as key=[\'id\'], or key=[] where there are none.'
+        ) -%}
+    {%- endif -%}
     {%- set parsed_columns = spark_cdc._columns(columns, format, 'changes') -%}
     {%- for name in key -%}
         {%- do spark_cdc._require_one_of('changes', 'key', name, columns.keys() | list) -%}
@@ -56,26 +64,32 @@
     relation, format, table, key, columns, database, schema, dialect, messages, raw_columns, time_zone
 ) -%}
     {%- set header = spark_cdc._format_macro(format, 'header')(dialect) -%}
-    {%- set reads_again = is_incremental() and header.get('splits_updates') -%}
+    {%- set is_kept = config.get('materialized') == 'incremental' -%}
     {%- set of_this_table = spark_cdc._name_condition(database, schema, table) -%}
-    {%- set read_before -%}
-        select _cdc_topic as topic, _cdc_partition as partition, max(_cdc_offset) as offset
-        from {{ this }}
-        group by _cdc_topic, _cdc_partition
-    {%- endset -%}
     {%- set of_messages = {'headers': 'headers'} if messages else raw_columns -%}
     {%- set where = "kind in ('rows', 'truncate') and " ~ of_this_table if messages else none -%}
-    {%- set names = columns | map(attribute='name') | list -%}
-    {%- if is_incremental() and not spark_cdc._has_new_messages(relation or messages, of_messages, read_before, names, where) -%}
-        {{- return('select * from ' ~ this ~ ' where false') -}}
+    {%- set reading = none -%}
+    {%- if is_incremental() -%}
+        {%- set reading = spark_cdc._changes_to_read(relation or messages, of_messages, where, header.get('splits_updates')) -%}
+        {%- if not reading.partitions -%}
+            {{- return('select * from ' ~ this ~ ' where false') -}}
+        {%- endif -%}
     {%- endif -%}
-with {{ spark_cdc._envelope(
+with {% if reading and reading.read_again -%}
+read_again as (
+
+    {{ spark_cdc._unpaired_halves(this) | trim | indent(4) }}
+
+),
+
+{% endif -%}
+{{ spark_cdc._envelope(
     relation or messages, format, dialect, of_messages,
-    read_before=read_before if is_incremental() else none,
-    read_again=spark_cdc._unpaired_halves(this) if reads_again else none,
+    reading=reading,
     where=where,
     with_types=spark_cdc._reads_types(format, dialect, columns),
-    of_messages=messages is not none
+    of_messages=messages is not none,
+    finds_taken_offsets=messages is none
 ) }},
 
 {{ spark_cdc._row_changes(
@@ -84,11 +98,23 @@ with {{ spark_cdc._envelope(
     columns
 ) }},
 
-{{ spark_cdc._typed_changes(spark_cdc._last_changes(format, dialect, columns), format, dialect, key, columns, time_zone) }}
+{{ spark_cdc._typed_changes(
+    spark_cdc._last_changes(format, dialect, columns), format, dialect, key, columns, time_zone,
+    has_origin=spark_cdc._is_pattern(database) or spark_cdc._is_pattern(schema) or spark_cdc._is_pattern(table)
+) }}
+{%- if is_kept %},
 
-select typed_changes.*
+{{ spark_cdc._seen_cte('raw_messages', reading) }}
+{%- endif %}
+
+select {{ '/*+ broadcast(topics_seen) */' if is_kept }}
+    typed_changes.*,
+    {{ spark_cdc._seen_of_change(header.get('splits_updates')) if is_kept else spark_cdc._nothing_seen() }} as _cdc_seen
 from typed_changes
-{%- if reads_again %}
+{%- if is_kept %}
+left join topics_seen on typed_changes._cdc_topic <=> topics_seen.topic
+{%- endif %}
+{%- if reading and reading.read_again %}
 -- a half that still waits for its partner has its row already
 left anti join read_again
     on typed_changes._cdc_error.code = 'half_of_update'
@@ -96,6 +122,39 @@ left anti join read_again
     and typed_changes._cdc_partition = read_again.partition
     and typed_changes._cdc_offset = read_again.offset
 {%- endif %}
+{%- endmacro -%}
+
+{#- Of every partition that a message of the change is of: the two of an update may stand in two. -#}
+{%- macro _seen_of_change(splits_updates) -%}
+    {%- if splits_updates -%}
+        {{- return('transform(array_distinct(_cdc_offsets.partition), name -> partitions[name])') -}}
+    {%- endif -%}
+    {{- return('array(partitions[_cdc_partition])') -}}
+{%- endmacro -%}
+
+{#- What an incremental changes model has to read: the mapping for `_new_messages_ctes`. -#}
+{%- macro _changes_to_read(relation, raw_columns, where, splits_updates) -%}
+    {%- set read_before -%}
+    select _cdc_topic as topic, seen.partition, max(struct(seen.offset, seen.fingerprint)) as seen
+    from {{ this }}
+    lateral view explode(_cdc_seen) exploded as seen
+    group by _cdc_topic, seen.partition
+    {%- endset -%}
+    {%- set positions_read -%}
+    select _cdc_topic as topic, message.partition, message.offset, coalesce(_cdc_error.code = 'offset_taken', false) as is_taken
+    from {{ this }}
+    lateral view explode(_cdc_offsets) exploded as message
+    {%- endset -%}
+    {%- set partitions = spark_cdc._partitions_to_read(relation, raw_columns, read_before, where) -%}
+    {%- set read_again = [] -%}
+    {%- if partitions and splits_updates -%}
+        {%- for row in run_query(spark_cdc._unpaired_halves(this)).rows -%}
+            {%- do read_again.append({'topic': row[0], 'partition': row[1], 'offset': row[2]}) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {{- return({
+        'partitions': partitions, 'positions_read': positions_read, 'counts_copies': false, 'read_again': read_again,
+    }) -}}
 {%- endmacro -%}
 
 {#- Whether a declared column's value depends on the type that the message names for it: else the types need not be parsed. -#}
@@ -110,11 +169,19 @@ left anti join read_again
 {%- macro _name_condition(database, schema, table) -%}
     {%- set parts = [] -%}
     {%- for column, name in [('database_name', database), ('schema_name', schema), ('table_name', table if table != '*' else none)] -%}
-        {%- if name is not none -%}
+        {%- if spark_cdc._is_pattern(name) -%}
+            {%- set pattern = name | replace('\\', '\\\\') | replace('%', '\\%') | replace('_', '\\_') | replace('*', '%') -%}
+            {%- do parts.append(column ~ ' like ' ~ spark_cdc._literal(pattern)) -%}
+        {%- elif name is not none -%}
             {%- do parts.append(column ~ ' = ' ~ spark_cdc._literal(name)) -%}
         {%- endif -%}
     {%- endfor -%}
     {{- return(parts | join(' and ') if parts else 'true') -}}
+{%- endmacro -%}
+
+{#- Whether a name stands for several source tables. A star alone is no name: it says that the messages have none. -#}
+{%- macro _is_pattern(name) -%}
+    {{- return(name is string and '*' in name and name != '*') -}}
 {%- endmacro -%}
 
 {#- Halves that an earlier run read and whose partners had not come: they are read once more beside the new messages. -#}

@@ -6,6 +6,6 @@
 {%- macro default__change_columns() -%}
     {{- return([
         '_cdc_op', '_cdc_sequence', '_cdc_committed_at', '_cdc_transaction_id', '_cdc_before', '_cdc_absent', '_cdc_error',
-        '_cdc_topic', '_cdc_partition', '_cdc_offset', '_cdc_offsets',
+        '_cdc_topic', '_cdc_partition', '_cdc_offset', '_cdc_offsets', '_cdc_batch', '_cdc_seen',
     ]) -}}
 {%- endmacro -%}

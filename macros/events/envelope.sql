@@ -2,7 +2,7 @@
     Raw messages -> the same messages with their envelope read. One parse of each message; every macro that reads
     messages stands on this one.
 
-    Gives the text of the CTEs `raw_messages`, `documents`, `checked` and `envelopes`; the caller adds its own `select`.
+    Gives the text of the CTEs `raw_messages`, with `reading` those up to `new_messages`, then `documents`, `checked` and `envelopes`; the caller adds its own `select`.
     A format gives four macros, found by dispatch, so that a project may add a format of its own:
 
     `<format>_schema(dialect, with_types)`
@@ -20,14 +20,17 @@
                                  SQL of a value as the format writes one of the declared type: mostly `value` with an
                                  encoding of the format's own
 
-    `of_messages` says that the relation is a messages model: its `value` is a document already.
+    `of_messages` says that the relation is a messages model: its `value` is a document already. `finds_taken_offsets` makes
+    a message an error where another one stands at its topic, partition and offset.
 
     Why maps of texts: they keep absent and null apart, show a key that stands twice, and need no declared columns.
 -#}
-{%- macro _envelope(relation, format, dialect, raw_columns, exact_numbers=false, read_before=none, read_again=none, where=none, with_types=true, of_messages=false) -%}
+{%- macro _envelope(relation, format, dialect, raw_columns, exact_numbers=false, reading=none, where=none, with_types=true, of_messages=false, finds_taken_offsets=false) -%}
     {%- set raw = spark_cdc._raw_columns(raw_columns) -%}
     {%- set header = spark_cdc._format_macro(format, 'header')(dialect) -%}
     {%- set document = none if of_messages else header.get('document') -%}
+    {%- set messages = 'new_messages' if reading else 'raw_messages' -%}
+    {%- set conditions = [where, spark_cdc._read_condition(reading.partitions, raw, reading.read_again) if reading] -%}
 raw_messages as (
 
     select
@@ -37,59 +40,33 @@ raw_messages as (
         {{ raw.timestamp }} as timestamp,
         cast({{ raw.key }} as string) as key,
         {{ raw.value if document else 'cast(' ~ raw.value ~ ' as string)' }} as value,
-        {{ raw.headers or "cast(null as array<struct<key: string, value: binary>>)" }} as headers
+        {{ raw.headers or "cast(null as array<struct<key: string, value: binary>>)" }} as headers,
+        {{ 'batch' if of_messages else spark_cdc._batch_started_at() }} as batch
     from {{ relation }}
-    {%- if where %}
-    where {{ where }}
-    {%- endif %}
+    {%- for condition in conditions | select %}
+    {{ 'where' if loop.first else 'and' }} ({{ condition }})
+    {%- endfor %}
 
 ),
 
-{% if read_before -%}
-read_before as (
+{% if reading -%}
+{{ spark_cdc._new_messages_ctes(reading) }}
 
-    {{ read_before | trim | indent(4) }}
-
-),
-{% if read_again %}
-read_again as (
-
-    {{ read_again | trim | indent(4) }}
-
-),
-{% endif %}
-new_messages as (
-
-    select raw_messages.*
-    from raw_messages
-    left join read_before
-        on raw_messages.topic = read_before.topic and raw_messages.partition = read_before.partition
-    {%- if read_again %}
-    left join read_again
-        on raw_messages.topic = read_again.topic
-        and raw_messages.partition = read_again.partition
-        and raw_messages.offset = read_again.offset
-    {%- endif %}
-    where
-        read_before.offset is null
-        or raw_messages.offset > read_before.offset
-        {%- if read_again %}
-        or read_again.offset is not null
-        {%- endif %}
-
-),
-
+{% endif -%}
+{% if finds_taken_offsets -%}
+{{ spark_cdc._taken_offsets_ctes(messages, reading) }}
+{% set messages = 'placed_messages' %}
 {% endif -%}
 {% if document -%}
 json_messages as (
 
-    select topic, partition, offset, timestamp, key, document as value, headers
-    from {{ 'new_messages' if read_before else 'raw_messages' }}
+    select {{ messages }}.* except (value), document as value
+    from {{ messages }}
     -- explode, so that a filter on the value does not call the function again
     lateral view explode(array({{ document }})) exploded as document
 
 ),
-
+{% set messages = 'json_messages' %}
 {% endif -%}
 documents as (
 
@@ -101,6 +78,10 @@ documents as (
         key,
         value,
         headers,
+        batch,
+        {%- if finds_taken_offsets %}
+        is_taken,
+        {%- endif %}
         parsed.document.numbers_quoted as numbers_quoted,
         parsed.document.not_as_declared as not_as_declared,
         size(parsed.document.message) as number_of_messages,
@@ -109,7 +90,7 @@ documents as (
         {%- if header.get('nested') %},
         parsed.nested_key_names as nested_key_names
         {%- endif %}
-    from {{ 'json_messages' if document else 'new_messages' if read_before else 'raw_messages' }}
+    from {{ messages }}
     -- explode, so that the parse is not repeated for each field that is read
     lateral view explode(array(named_struct(
         'document', {{ spark_cdc._parsed(format, dialect, exact_numbers, with_types) | trim | indent(8) }},
@@ -143,6 +124,9 @@ checked as (
     -- explode, so that a filter on what follows does not repeat all this
     lateral view explode(array(
         case
+            {%- if finds_taken_offsets %}
+            when is_taken then 'offset_taken'
+            {%- endif %}
             when value is null then null
             when numbers_quoted is null or number_of_messages <> 1 then {{ spark_cdc._unreadable_reason('value') | trim | indent(12) }}
             when message is null then 'not_an_object'
@@ -169,6 +153,7 @@ envelopes as (
         key,
         value,
         headers,
+        batch,
         message,
         {%- if header.get('event') %}
         event,
@@ -176,8 +161,8 @@ envelopes as (
         error_code,
         '{{ format }}' as format,
         case
-            when value is null then 'tombstone'
             when error_code is not null then 'unreadable'
+            when value is null then 'tombstone'
             else {{ header.kind | trim | indent(12) }}
         end as kind,
         {%- for name, type in spark_cdc._header_columns().items() %}

@@ -9,9 +9,10 @@
     One row: topic, partition, offset, timestamp, key, value as in Kafka; format; kind (rows, ddl, truncate, begin, commit,
     heartbeat, tombstone, other, unreadable); database_name, schema_name, table_name; op as the vendor writes it;
     sequence (the vendor's order in parts); committed_at; transaction_id; key_columns; column_types; ddl;
-    error (code, detail), which is not null exactly for unreadable messages.
+    error (code, detail), which is not null exactly for unreadable messages; batch (when the run that read it began); seen
+    (what its topic and partition held then: by it the next run knows what is new).
 
-    In an incremental model only messages behind the highest offset read per topic and partition are read.
+    An incremental model reads each message of the raw table once, also one that lands behind others or lands again.
 -#}
 {%- macro messages(relation, format, dialect=none, raw_columns=none) -%}
     {%- do spark_cdc._require_format('messages', format, dialect) -%}
@@ -23,18 +24,31 @@
 {%- endmacro -%}
 
 {%- macro spark__messages(relation, format, dialect, raw_columns) -%}
-    {%- set read_before -%}
-        select topic, partition, max(offset) as offset from {{ this }} group by topic, partition
-    {%- endset -%}
-    {%- if is_incremental() and not spark_cdc._has_new_messages(relation, raw_columns, read_before, []) -%}
-        {{- return('select * from ' ~ this ~ ' where false') -}}
+    {%- set is_kept = config.get('materialized') == 'incremental' -%}
+    {%- set reading = none -%}
+    {%- if is_incremental() -%}
+        {%- set partitions = spark_cdc._partitions_to_read(
+            relation, raw_columns,
+            'select topic, partition, max(struct(seen.offset, seen.fingerprint)) as seen from '
+            ~ this ~ ' group by topic, partition'
+        ) -%}
+        {%- if not partitions -%}
+            {{- return('select * from ' ~ this ~ ' where false') -}}
+        {%- endif -%}
+        {%- set reading = {
+            'partitions': partitions,
+            'counts_copies': true,
+            'positions_read': 'select topic, partition, offset, timestamp, false as is_taken from ' ~ this,
+        } -%}
     {%- endif -%}
-with {{ spark_cdc._envelope(
-    relation, format, dialect, raw_columns, read_before=read_before if is_incremental() else none
-) }}
+with {{ spark_cdc._envelope(relation, format, dialect, raw_columns, reading=reading, finds_taken_offsets=true) }}
+{%- if is_kept %},
 
-select
-    topic,
+{{ spark_cdc._seen_cte('raw_messages', reading) }}
+{%- endif %}
+
+select {{ '/*+ broadcast(topics_seen) */' if is_kept }}
+    envelopes.topic,
     partition,
     offset,
     timestamp,
@@ -48,6 +62,11 @@ select
     {%- endfor %}
     case when error_code is not null then named_struct(
         'code', error_code, 'detail', cast(null as string)
-    ) end as error
+    ) end as error,
+    batch,
+    {{ 'partitions[partition]' if is_kept else 'cast(null as struct<partition: int, offset: bigint, fingerprint: bigint>)' }} as seen
 from envelopes
+{%- if is_kept %}
+left join topics_seen on envelopes.topic <=> topics_seen.topic
+{%- endif %}
 {%- endmacro -%}

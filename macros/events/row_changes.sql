@@ -34,11 +34,12 @@ row_changes as (
         topic,
         partition,
         offset,
-        array(offset) as offsets,
+        array(named_struct('partition', partition, 'offset', offset)) as offsets,
         timestamp,
         key,
         value,
         headers,
+        batch,
         kind,
         error_code,
         database_name,
@@ -84,7 +85,8 @@ exact_changes as (
 half_changes as (
 
     select
-        array_sort(collect_set(offset)) as offsets,
+        array_sort(collect_set(offsets[0])) as offsets,
+        max(batch) as batch,
         min_by(struct(*), offset) filter (where half = 'before') as before_half,
         min_by(struct(*), offset) filter (where not half <=> 'before') as after_half
     from {{ 'exact_changes' if columns else 'row_changes' }}
@@ -111,7 +113,8 @@ paired_changes as (
         coalesce(after_half.{{ name }}, before_half.{{ name }}) as {{ name }},
         {%- endfor %}
         -- a half that was sent again stands behind the two
-        array_distinct(concat(array_compact(array(before_half.offset, after_half.offset)), offsets)) as offsets,
+        array_distinct(concat(array_compact(array(before_half.offsets[0], after_half.offsets[0])), offsets)) as offsets,
+        batch,
         case
             when after_half is null then 'before'
             when before_half is null then after_half.half

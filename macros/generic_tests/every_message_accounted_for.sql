@@ -1,6 +1,6 @@
 {#-
     A row returned is a message that is not in its account. The raw table and the messages model hold the same messages,
-    each once in the messages model; and a message with row changes, or a truncate, of a table that a changes model reads
+    none more often in the messages model; and a message with row changes, or a truncate, of a table that a changes model reads
     is in that changes model.
 
     Which tables a changes model reads is seen from its messages: a table of which it holds none counts as not read.
@@ -53,7 +53,7 @@ raw_messages as (
 
 raw_positions as (
 
-    select topic, partition, offset
+    select topic, partition, offset, count(*) as times
     from raw_messages
     group by topic, partition, offset
 
@@ -77,7 +77,7 @@ last_positions as (
 
 not_in_messages as (
 
-    select raw_positions.*, 'the messages model lacks it' as reason
+    select raw_positions.topic, raw_positions.partition, raw_positions.offset, 'the messages model lacks it' as reason
     from raw_positions
     left anti join read_positions
         on raw_positions.topic <=> read_positions.topic
@@ -105,9 +105,17 @@ only_in_messages as (
 
 more_than_once_in_messages as (
 
-    select topic, partition, offset, concat('the messages model has it ', times, ' times') as reason
+    select
+        read_positions.topic,
+        read_positions.partition,
+        read_positions.offset,
+        concat('the messages model has it ', read_positions.times, ' times, the raw table ', raw_positions.times) as reason
     from read_positions
-    where times > 1
+    inner join raw_positions
+        on raw_positions.topic <=> read_positions.topic
+        and raw_positions.partition <=> read_positions.partition
+        and raw_positions.offset <=> read_positions.offset
+    where read_positions.times > raw_positions.times
 
 ),
 {%- if changes %}

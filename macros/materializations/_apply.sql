@@ -23,8 +23,11 @@
 
     {{ run_hooks(pre_hooks) }}
 
+    {%- do spark_cdc._drop_leftovers(target_relation) -%}
+
     {%- set all_changes = spark_cdc._temporary_view(temporaries, 'changes', sql) -%}
     {%- set table = spark_cdc._table(form, settings.key, all_changes) -%}
+    {%- set read = spark_cdc._changes_to_apply(all_changes, existing_relation, settings.file_format, is_first) -%}
     {%- if is_first -%}
         {%- set effects = spark_cdc._cached_view(
             temporaries, 'effects', spark_cdc._effects(all_changes, table.key, table.columns)
@@ -39,9 +42,10 @@
         {%- endcall -%}
     {%- else -%}
         {%- set new_changes = spark_cdc._cached_view(
-            temporaries, 'new', spark_cdc._new_changes(all_changes, target_relation)
-        ) -%}
-        {%- set has_news = spark_cdc._has_rows(new_changes) -%}
+            temporaries, 'new',
+            'select * from ' ~ all_changes ~ ' where _cdc_error is null and ' ~ read.condition
+        ) if read.condition -%}
+        {%- set has_news = read.condition is not none and spark_cdc._has_rows(new_changes) -%}
         {%- set table = spark_cdc._with_columns_to_write(table, settings, has_news, all_changes, existing_relation) -%}
         {%- if has_news -%}
             {%- set rows = spark_cdc._changed_rows(
@@ -54,6 +58,13 @@
     {%- endif -%}
 
     {%- do spark_cdc._drop_temporaries(temporaries) -%}
+    {%- if is_first or read.condition -%}
+        {%- set commit = spark_cdc._own_commit(target_relation, settings, form.materialization, read.commit)
+            if is_first or rows else read.commit -%}
+        {%- call statement('set_read') -%}
+            {{ spark_cdc._set_read(target_relation, read, commit) }}
+        {%- endcall -%}
+    {%- endif -%}
     {%- do apply_grants(target_relation, config.get('grants'), should_revoke(existing_relation, is_first)) -%}
     {%- do persist_docs(target_relation, model) -%}
 

@@ -1,6 +1,6 @@
 {#-
     What became of each message: read = applied + superseded + duplicate + control + unrouted + rejected, per topic and source
-    table.
+    table. As it is now; see `ledger` for what each run read.
 
     messages  list of models made by `messages`
     changes   list of models made by `changes`
@@ -14,14 +14,7 @@
     rejected    an error row: see `dead_letters`
 -#}
 {%- macro accounts(messages, changes, current) -%}
-    {%- for argument, value in [('messages', messages), ('changes', changes), ('current', current)] -%}
-        {%- if value is string or value is not iterable or value | length == 0 -%}
-            {%- do spark_cdc._raise(
-                'accounts', argument, 'a list of relations, such as [ref(\'orders\')]', spark_cdc._show(value),
-                'Put the relation in square brackets.'
-            ) -%}
-        {%- endif -%}
-    {%- endfor -%}
+    {%- do spark_cdc._require_relations('accounts', {'messages': messages, 'changes': changes, 'current': current}) -%}
     {{- return(adapter.dispatch('accounts', 'spark_cdc')(messages, changes, current)) -}}
 {%- endmacro -%}
 
@@ -30,10 +23,24 @@
 {%- endmacro -%}
 
 {%- macro spark__accounts(messages, changes, current) -%}
-with messages as (
+with {{ spark_cdc._message_accounts_ctes(messages, changes, current) }}
+
+select
+    topic,
+    database_name,
+    schema_name,
+    table_name,
+    {{ spark_cdc._account_counts() }}
+from message_accounts
+group by topic, database_name, schema_name, table_name
+{%- endmacro -%}
+
+{#- The account of each message: the CTE `message_accounts`, which `accounts` and `ledger` count. -#}
+{%- macro _message_accounts_ctes(messages, changes, current) -%}
+messages as (
 
     {%- for relation in messages %}
-    select topic, partition, offset, kind, database_name, schema_name, table_name from {{ relation }}
+    select topic, partition, offset, kind, database_name, schema_name, table_name, batch from {{ relation }}
     {{ 'union all' if not loop.last }}
     {%- endfor %}
 
@@ -41,7 +48,7 @@ with messages as (
 
 numbered_messages as (
 
-    select *, row_number() over (partition by topic, partition, offset order by kind) as copy
+    select *, row_number() over (partition by topic, partition, offset order by batch, kind) as copy
     from messages
 
 ),
@@ -49,9 +56,9 @@ numbered_messages as (
 change_rows as (
 
     {%- for relation in changes %}
-    select _cdc_topic as topic, _cdc_partition as partition, explode(_cdc_offsets) as offset, _cdc_op, _cdc_error,
-        _cdc_offset
+    select _cdc_topic as topic, message.partition, message.offset, _cdc_op, _cdc_error, _cdc_partition, _cdc_offset
     from {{ relation }}
+    lateral view explode(_cdc_offsets) exploded as message
     {{ 'union all' if not loop.last }}
     {%- endfor %}
 
@@ -79,7 +86,7 @@ message_changes as (
     from change_rows
     left join held
         on change_rows.topic = held.topic
-        and change_rows.partition = held.partition
+        and change_rows._cdc_partition = held.partition
         and change_rows._cdc_offset = held._cdc_offset
     group by change_rows.topic, change_rows.partition, change_rows.offset
 
@@ -105,16 +112,17 @@ message_accounts as (
         and numbered_messages.offset = message_changes.offset
 
 )
+{%- endmacro -%}
 
-select
-    topic,
-    database_name,
-    schema_name,
-    table_name,
-    count(*) as read,
-    {%- for account in ['applied', 'superseded', 'duplicate', 'control', 'unrouted', 'rejected'] %}
-    count_if(account = '{{ account }}') as {{ account }}{{ ',' if not loop.last }}
-    {%- endfor %}
-from message_accounts
-group by topic, database_name, schema_name, table_name
+{%- macro _account_counts() -%}
+    {%- set counts = ['count(*) as read'] -%}
+    {%- for account in spark_cdc._account_names() -%}
+        {%- do counts.append("count_if(account = '" ~ account ~ "') as " ~ account) -%}
+    {%- endfor -%}
+    {{- return(counts | join(',\n    ')) -}}
+{%- endmacro -%}
+
+{#- One list: models and tests read it. -#}
+{%- macro _account_names() -%}
+    {{- return(['applied', 'superseded', 'duplicate', 'control', 'unrouted', 'rejected']) -}}
 {%- endmacro -%}

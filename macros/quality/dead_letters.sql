@@ -45,7 +45,7 @@ rejected_changes as (
                 rejected._cdc_error.code = 'half_of_update'
                 and completed._cdc_error is null
                 and completed._cdc_topic = rejected._cdc_topic
-                and array_contains(completed._cdc_offsets, rejected._cdc_offset)
+                and array_contains(completed._cdc_offsets, rejected._cdc_offsets[0])
         )
     {{ 'union all' if not loop.last }}
     {%- else %}

@@ -196,12 +196,10 @@ class Decoder:
         for row in spark.sql(query).toArrow().to_pylist():
             file, message = places[row["partition"]]
             # Two offsets are two halves, of which the one that completes the update is `message`.
+            halves = [places[half["partition"]][1] for half in row["offsets"]]
             row["lines"] = (
-                sorted(
-                    lines.get((id(file), message.topic, message.partition, offset), message.line)
-                    for offset in row["offsets"]
-                )
-                if len(row["offsets"]) > 1
+                sorted({lines[id(file), half.topic, half.partition, half.offset] for half in halves})
+                if len(halves) > 1
                 else [message.line]
             )
             row["position"] = int(row["sequence"][-1]) if row["sequence"] else 0

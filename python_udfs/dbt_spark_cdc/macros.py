@@ -8,6 +8,7 @@ Materializations and tests are not rendered here: they need a run.
 
 import re
 from collections.abc import Callable, Iterator
+from datetime import datetime, timezone
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -45,6 +46,8 @@ class MacroLibrary:
                 "is_incremental": lambda: False,
                 "execute": True,
                 "modules": SimpleNamespace(re=re),
+                "config": SimpleNamespace(get=lambda _name, default=None: default),
+                "run_started_at": datetime.now(timezone.utc),
                 "this": None,
                 "model": None,
             }

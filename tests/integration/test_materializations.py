@@ -3,8 +3,6 @@
 One project with many small models and a few runs; the tests look at what each run said and left.
 """
 
-# ruff: noqa: E501 - a sentence stands on one line where it can, so that a search finds it
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -41,7 +39,7 @@ WRONG = {
     "no_contract_columns": ("unique_key=['id']", "\nselect id, name, _cdc_op from {{ ref('stg_things_changes') }}\n", {
         "argument": "sql", "allowed": "a select of all columns of a model made by spark_cdc.changes",
         "got": "a select without _cdc_sequence, _cdc_committed_at, _cdc_transaction_id, _cdc_before, _cdc_absent, "
-        "_cdc_error, _cdc_topic, _cdc_partition, _cdc_offset, _cdc_offsets",
+        "_cdc_error, _cdc_topic, _cdc_partition, _cdc_offset, _cdc_offsets, _cdc_batch, _cdc_seen",
         "next_step": "Write select * from {{ ref('...') }}, with where or not.",
     }),
     "file_format": ("unique_key=['id'], file_format='parquet'", SELECT, {

@@ -91,7 +91,15 @@ def test_every_column_that_a_model_has_is_listed_in_order(
     for name, model in models.items():
         code = model["raw_code"]
         if "spark_cdc.messages(" in code:
-            expected[name] = [*KAFKA, "format", "kind", *library.call("_header_columns"), "error"]
+            expected[name] = [
+                *KAFKA,
+                "format",
+                "kind",
+                *library.call("_header_columns"),
+                "error",
+                "batch",
+                "seen",
+            ]
         elif "spark_cdc.changes(" in code:
             expected[name] = [*declared(code), *library.call("change_columns")]
         elif "sample_messages(" in code:
@@ -107,7 +115,7 @@ def test_every_column_that_a_model_has_is_listed_in_order(
             )
     found = {name: list(model["columns"]) for name, model in models.items() if name in expected}
     assert found == expected
-    assert set(models) - set(expected) == {"accounts", "dead_letters"}
+    assert set(models) - set(expected) == {"accounts", "dead_letters", "ledger"}
 
 
 def declared(code: str) -> list[str]:

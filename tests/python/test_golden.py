@@ -125,7 +125,7 @@ def read(
             m.topic,
             m.partition,
             m.offset,
-            None,
+            m.timestamp and datetime.fromtimestamp(m.timestamp / 1000, timezone.utc),
             m.key,
             m.value,
             [(h["key"], h["value"]) for h in m.headers or []],
@@ -153,8 +153,8 @@ def read(
 
 def _decoded(row: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return row["topic"], {
-        "place": row["offsets"][-1],
-        "offsets": row["offsets"],
+        "place": row["offsets"][-1]["offset"],
+        "offsets": [message["offset"] for message in row["offsets"]],
         "kind": row["kind"],
         "op": row["op"],
         "half": row["half"],

@@ -1,0 +1,235 @@
+"""Messages land behind others, twice, and in any order: the tables are those of the source's order.
+
+Many small logs, each the log of one topic, share the raw tables, so that a few runs try them all. Where the
+tables differ from the fold, the assertion names the log.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from datetime import timedelta
+from itertools import chain
+from random import Random
+from typing import Any
+
+import pytest
+from harness import Lake, Message, Project
+from harness import _raw_row as raw_row
+from reference import Change, current_rows, fold, history_rows
+from source_tables import CanalTable, CanalTopic, DataWorksTable, Event
+
+SCHEMA = "shop_arrival"
+RUNS = 3
+LOGS = 30
+SEED = 20261121
+INCREMENTAL = "{{ config(materialized='incremental', incremental_strategy='append') }}\n"
+CANAL = (
+    "format='canal', table='things', key=['id'], columns={'id': 'bigint', 'name': 'string', 'size': 'int'}"
+)
+DATAWORKS = (
+    "format='dataworks', table='payments', key=['id'], "
+    "columns={'id': 'bigint', 'state': 'string', 'cents': 'bigint'}"
+)
+COLUMNS = {"canal": ["name", "size"], "dataworks": ["state", "cents"]}
+CHANGES = {"canal": ["canal_of_raw", "canal_of_messages"], "dataworks": ["dataworks_of_raw"]}
+
+
+def files() -> dict[str, str]:
+    """All models of this module: path -> text."""
+    made = {
+        "models/sources.yml": "sources: [{name: raw_arrival, tables: [{name: canal}, {name: dataworks}]}]\n",
+        "models/messages.sql": f"{INCREMENTAL}{{{{ spark_cdc.messages(source('raw_arrival', 'canal'), format='canal') }}}}\n",
+        "models/canal_of_raw.sql": f"{INCREMENTAL}{{{{ spark_cdc.changes(source('raw_arrival', 'canal'), {CANAL}) }}}}\n",
+        "models/canal_of_messages.sql": f"{INCREMENTAL}{{{{ spark_cdc.changes(messages=ref('messages'), {CANAL}) }}}}\n",
+        "models/dataworks_of_raw.sql": f"{INCREMENTAL}{{{{ spark_cdc.changes(source('raw_arrival', 'dataworks'), {DATAWORKS}) }}}}\n",
+    }  # fmt: skip
+    for changes in chain.from_iterable(CHANGES.values()):
+        for kind in ("current", "history"):
+            made[f"models/{changes}_{kind}.sql"] = (
+                f"{{{{ config(materialized='cdc_{kind}', unique_key=['id']) }}}} select * from {{{{ ref('{changes}') }}}}\n"
+            )
+    return made
+
+
+class Logs:
+    """The logs of one format, and in which run each of their messages lands, some of them more than once."""
+
+    def __init__(self, name: str, make: Callable[[Random, int], list[Event]]) -> None:
+        self.name = name
+        self.changes: list[Change] = []
+        self.landings: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+        random = Random(SEED)
+        for number in range(LOGS):
+            offsets: dict[int, int] = defaultdict(int)
+            for event in make(random, number):
+                self.changes += event.changes
+                for message in event.messages:
+                    offset = offsets[message.partition]
+                    offsets[message.partition] += 1
+                    row = raw_row(f"{name}{number}", offset, message)
+                    times = random.choice([1, 1, 1, 2, 3])
+                    for run in random.choices(range(RUNS), k=times):
+                        self.landings[run].append(row)
+
+
+def canal_log(random: Random, number: int) -> list[Event]:
+    """Changes of a few keys; a statement of other tables and a heartbeat between them."""
+    topic = CanalTopic()
+    topic._order = iter((number, n) for n in range(1000))  # type: ignore[assignment]
+    table = CanalTable(topic, "things", ["id"])
+    table._order = lambda: next(topic._order)  # type: ignore[method-assign]
+    rows: dict[int, dict[str, Any]] = {}
+    events = []
+    for minute in range(random.randint(3, 12)):
+        key = number * 100 + random.randint(1, 3)
+        row = {"id": key, "name": random.choice([None, "a", "b"]), "size": random.randint(0, 2)}
+        if random.random() < 0.2:
+            events.append(Event([], [topic.message("QUERY", "others", [], None, sql="select 1")]))
+        if key not in rows:
+            events.append(table.insert(minute, row))
+            rows[key] = row
+        elif random.random() < 0.3:
+            events.append(table.delete(minute, rows.pop(key)))
+        else:
+            events.append(table.update(minute, (rows[key], row)))
+            rows[key] = row
+    return events
+
+
+def dataworks_log(random: Random, number: int) -> list[Event]:
+    """Updates whose halves may stand in two partitions."""
+    table = DataWorksTable("payments")
+    rows: dict[int, dict[str, Any]] = {}
+    events: list[Event] = []
+    for n in range(random.randint(3, 12)):
+        sequence = number * 100 + n
+        key = number * 100 + random.randint(1, 3)
+        row = {"id": key, "state": random.choice([None, "a", "b"]), "cents": random.randint(0, 2)}
+        if key not in rows:
+            events.append(table.insert(sequence, row))
+            rows[key] = row
+        elif random.random() < 0.3:
+            events.append(table.delete(sequence, rows.pop(key)))
+        else:
+            events += table.update(sequence, rows[key], row)
+            rows[key] = row
+    return [
+        Event(
+            event.changes,
+            [Message(m.value, m.key, m.headers, random.randint(0, 1)) for m in event.messages],
+        )
+        for event in events
+    ]
+
+
+@pytest.fixture(scope="module")
+def logs() -> list[Logs]:
+    """All logs, in one order for every run of the suite."""
+    return [Logs("canal", canal_log), Logs("dataworks", dataworks_log)]
+
+
+@pytest.fixture(scope="module")
+def project(lake: Lake, new_project: Callable[[str], Project], logs: list[Logs]) -> Project:
+    """A project after a few runs, between which the messages landed, and one run with nothing new."""
+    project = new_project(SCHEMA)
+    project.remove("models/staging", "models/marts", "models/sources.yml")
+    project.write(files())
+    project.dbt("show", "--inline", "select 1").must_succeed()
+    lake.create_raw("canal", "dataworks", schema="raw_arrival")
+    for run in range(RUNS):
+        for of_format in logs:
+            lake._append(f"raw_arrival.{of_format.name}", of_format.landings[run])
+        project.run()
+    return project
+
+
+@pytest.mark.parametrize("name", list(CHANGES))
+def test_the_tables_are_those_of_the_source_s_order(
+    name: str, project: Project, lake: Lake, logs: list[Logs]
+) -> None:
+    (of_format,) = (each for each in logs if each.name == name)
+    tables = fold(of_format.changes)
+    columns = COLUMNS[name]
+    for changes in CHANGES[name]:
+        found = {
+            (row["id"],): (row["_cdc_is_deleted"], *(row[column] for column in columns))
+            for row in lake.rows(f"select * from {SCHEMA}.{changes}_current")
+        }
+        assert found == current_rows(tables, columns)
+        versions: dict[tuple[int], list[tuple[Any, ...]]] = defaultdict(list)
+        for row in lake.rows(f"select * from {SCHEMA}.{changes}_history order by id, _cdc_sequence"):
+            versions[row["id"],].append(
+                (
+                    row["valid_from"], row["valid_to"], row["_cdc_is_deleted"],
+                    *(row[column] for column in columns),
+                )
+            )  # fmt: skip
+        assert versions == history_rows(tables, columns)
+
+
+def test_every_row_of_raw_is_one_row_of_the_messages_model(project: Project, lake: Lake) -> None:
+    """Also what lands twice: the accounts name it a duplicate."""
+    by_place = "select topic, partition, offset, count(*) as times from {} group by all"
+    raw = lake.rows(by_place.format("raw_arrival.canal"))
+    read = lake.rows(by_place.format(f"{SCHEMA}.messages"))
+    assert any(row["times"] > 1 for row in raw)
+    assert sorted(map(str, read)) == sorted(map(str, raw))
+
+
+def test_a_run_with_nothing_new_commits_nothing(project: Project, lake: Lake) -> None:
+    names = ["messages", *chain.from_iterable(CHANGES.values())]
+    names += [f"{name}_{kind}" for name in names[1:] for kind in ("current", "history")]
+
+    def commits() -> dict[str, int]:
+        return {
+            name: lake.rows(f"select count(*) as n from {SCHEMA}.{name}.snapshots")[0]["n"] for name in names
+        }
+
+    before = commits()
+    project.run()
+    changed = {name for name, count in commits().items() if count != before[name]}
+    # dbt's own append of no rows is a snapshot without files.
+    assert {name for name in changed if name.endswith(("_current", "_history"))} == set()
+    for name in changed:
+        assert lake.rows(
+            f"select summary['added-records'] as added from {SCHEMA}.{name}.snapshots order by committed_at desc limit 1"
+        ) == [{"added": None}]
+
+
+def test_a_topic_that_was_made_anew(project: Project, lake: Lake) -> None:
+    """Its messages are errors until the model says since when the topic is the new one; then they are read."""
+    topic = CanalTopic()
+    table = CanalTable(topic, "things", ["id"])
+    later = timedelta(days=30)
+    rows = []
+    for offset in range(3):
+        (message,) = table.insert(500 + offset, {"id": 90001 + offset, "name": "new", "size": 1}).messages
+        row = raw_row("canal0", offset, message)
+        rows.append((*row[:3], row[3] + later, *row[4:]))
+    lake._append("raw_arrival.canal", rows)
+    project.run()
+    wrong = "select offset from {} where error.code = 'offset_taken' order by offset"
+    assert [row["offset"] for row in lake.rows(wrong.format(f"{SCHEMA}.messages"))] == [0, 1, 2]
+    of_raw = lake.rows(
+        f"select _cdc_offset from {SCHEMA}.canal_of_raw where _cdc_error.code = 'offset_taken' order by 1"
+    )
+    assert [row["_cdc_offset"] for row in of_raw] == [0, 1, 2]
+    new_ids = f"select id from {SCHEMA}.{{}}_current where id > 90000 order by id"
+    assert lake.rows(new_ids.format("canal_of_raw")) == []
+
+    since = (rows[0][3] - later / 2).strftime("%Y-%m-%d")
+    offset = f"offset + case when topic = 'canal0' and timestamp >= '{since}' then 1000000 else 0 end"
+    raw_columns = f'raw_columns={{"offset": "{offset}"}}, format='
+    project.write(
+        {
+            path: text.replace("format=", raw_columns, 1)
+            for path, text in files().items()
+            if path.endswith(("/messages.sql", "/canal_of_raw.sql"))
+        }
+    )
+    project.run()
+    for changes in CHANGES["canal"]:
+        assert [row["id"] for row in lake.rows(new_ids.format(changes))] == [90001, 90002, 90003]
+    project.run()
+    assert len(lake.rows(wrong.format(f"{SCHEMA}.messages"))) == 3

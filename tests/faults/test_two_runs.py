@@ -55,7 +55,7 @@ def must_be_right(siege: Siege, worker: Worker) -> None:
 @pytest.mark.slow
 def test_two_runs_at_once(siege: Siege, workers: tuple[Worker, Worker]) -> None:
     """Each succeeds or says why not; the next plain run has the right tables."""
-    for _ in range(3):
+    for _ in range(2):
         siege.workload.goes_on()
         for worker in workers:
             worker.tell(run=PLAIN_RUN)

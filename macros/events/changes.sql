@@ -6,7 +6,11 @@
     format       the envelope: see `formats()`
     table        the source table's name, exactly as the messages write it; '*' where they name none, or for every table
     database, schema  further parts of the name, where the topic holds several tables of one name
-    key          the columns that identify a row: ['id']
+                 A star inside a name stands for any text: 'orders_*' are all shards of one table. The model then has the
+                 column _cdc_origin, the source table as database.schema.table (a dot inside a name is two), which current
+                 and history tables take into their key
+    key          the columns that identify a row: ['id']; [] of a table without a key: its changes are kept, and a current
+                 or history table over them names the columns that stand in for the key
     columns      {'id': 'bigint', 'amount': 'decimal(20,4)', 'placed_at': 'timestamp_ntz from microseconds'}
     time_zone    the zone of local times where an instant is declared, and of instants where a local time is declared
 
@@ -18,7 +22,7 @@
     _cdc_error       code and detail; such a row is not applied. Details name columns and types, never values
     _cdc_topic, _cdc_partition, _cdc_offset  the message; _cdc_offsets has partition and offset of both of an update in two
     _cdc_batch       when the run that read the message began
-    _cdc_seen        what its topic and partition held when it was read: by it the next run knows what is new
+    _cdc_seen        what its messages' partitions held when they were read: by it the next run knows what is new
 
     A message that cannot be read is a row with an error when `relation` is given (it may have been this table's), and is
     left to the messages model otherwise.
@@ -36,9 +40,11 @@
         ) -%}
     {%- endif -%}
     {%- do spark_cdc._require_text('changes', 'table', table, 'Write the source table\'s name as its messages do.') -%}
-    {%- do spark_cdc._require_names(
-        'changes', 'key', key, 'Name the columns that identify a row, such as key=[\'id\'].'
-    ) -%}
+    {%- if key != [] -%}
+        {%- do spark_cdc._require_names(
+            'changes', 'key', key, 'Name the columns that identify a row, such as key=[\'id\'], or key=[] where there are none.'
+        ) -%}
+    {%- endif -%}
     {%- set parsed_columns = spark_cdc._columns(columns, format, 'changes') -%}
     {%- for name in key -%}
         {%- do spark_cdc._require_one_of('changes', 'key', name, columns.keys() | list) -%}
@@ -92,19 +98,21 @@ read_again as (
     columns
 ) }},
 
-{{ spark_cdc._typed_changes(spark_cdc._last_changes(format, dialect, columns), format, dialect, key, columns, time_zone) }}
+{{ spark_cdc._typed_changes(
+    spark_cdc._last_changes(format, dialect, columns), format, dialect, key, columns, time_zone,
+    has_origin=spark_cdc._is_pattern(database) or spark_cdc._is_pattern(schema) or spark_cdc._is_pattern(table)
+) }}
 {%- if is_kept %},
 
 {{ spark_cdc._seen_cte('raw_messages', reading) }}
 {%- endif %}
 
-select {{ '/*+ broadcast(partitions_seen) */' if is_kept }}
+select {{ '/*+ broadcast(topics_seen) */' if is_kept }}
     typed_changes.*,
-    {{ 'seen' if is_kept else spark_cdc._nothing_seen() }} as _cdc_seen
+    {{ spark_cdc._seen_of_change(header.get('splits_updates')) if is_kept else spark_cdc._nothing_seen() }} as _cdc_seen
 from typed_changes
 {%- if is_kept %}
-left join partitions_seen
-    on typed_changes._cdc_topic <=> partitions_seen.topic and typed_changes._cdc_partition <=> partitions_seen.partition
+left join topics_seen on typed_changes._cdc_topic <=> topics_seen.topic
 {%- endif %}
 {%- if reading and reading.read_again %}
 -- a half that still waits for its partner has its row already
@@ -116,12 +124,21 @@ left anti join read_again
 {%- endif %}
 {%- endmacro -%}
 
+{#- Of every partition that a message of the change is of: the two of an update may stand in two. -#}
+{%- macro _seen_of_change(splits_updates) -%}
+    {%- if splits_updates -%}
+        {{- return('transform(array_distinct(_cdc_offsets.partition), name -> partitions[name])') -}}
+    {%- endif -%}
+    {{- return('array(partitions[_cdc_partition])') -}}
+{%- endmacro -%}
+
 {#- What an incremental changes model has to read: the mapping for `_new_messages_ctes`. -#}
 {%- macro _changes_to_read(relation, raw_columns, where, splits_updates) -%}
     {%- set read_before -%}
-    select _cdc_topic as topic, _cdc_partition as partition, max(_cdc_seen) as seen
+    select _cdc_topic as topic, seen.partition, max(struct(seen.offset, seen.fingerprint)) as seen
     from {{ this }}
-    group by _cdc_topic, _cdc_partition
+    lateral view explode(_cdc_seen) exploded as seen
+    group by _cdc_topic, seen.partition
     {%- endset -%}
     {%- set positions_read -%}
     select _cdc_topic as topic, message.partition, message.offset, coalesce(_cdc_error.code = 'offset_taken', false) as is_taken
@@ -152,11 +169,19 @@ left anti join read_again
 {%- macro _name_condition(database, schema, table) -%}
     {%- set parts = [] -%}
     {%- for column, name in [('database_name', database), ('schema_name', schema), ('table_name', table if table != '*' else none)] -%}
-        {%- if name is not none -%}
+        {%- if spark_cdc._is_pattern(name) -%}
+            {%- set pattern = name | replace('\\', '\\\\') | replace('%', '\\%') | replace('_', '\\_') | replace('*', '%') -%}
+            {%- do parts.append(column ~ ' like ' ~ spark_cdc._literal(pattern)) -%}
+        {%- elif name is not none -%}
             {%- do parts.append(column ~ ' = ' ~ spark_cdc._literal(name)) -%}
         {%- endif -%}
     {%- endfor -%}
     {{- return(parts | join(' and ') if parts else 'true') -}}
+{%- endmacro -%}
+
+{#- Whether a name stands for several source tables. A star alone is no name: it says that the messages have none. -#}
+{%- macro _is_pattern(name) -%}
+    {{- return(name is string and '*' in name and name != '*') -}}
 {%- endmacro -%}
 
 {#- Halves that an earlier run read and whose partners had not come: they are read once more beside the new messages. -#}

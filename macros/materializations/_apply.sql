@@ -29,14 +29,16 @@
     {%- set table = spark_cdc._table(form, settings.key, all_changes) -%}
     {%- set read = spark_cdc._changes_to_apply(all_changes, existing_relation, settings.file_format, is_first) -%}
     {%- if is_first -%}
-        {%- set effects = spark_cdc._cached_view(
-            temporaries, 'effects', spark_cdc._effects(all_changes, table.key, table.columns)
-        ) -%}
+        {%- set effects = '(' ~ spark_cdc._effects(all_changes, table.key, table.columns) ~ ')' -%}
         {%- set carries_over = spark_cdc._has_rows(effects ~ ' where _cdc_takes_over') -%}
+        {%- if carries_over -%}
+            {#- read many times over: a first build without is as large as the source, and is read once -#}
+            {%- set effects = spark_cdc._cached_view(temporaries, 'effects', effects) -%}
+        {%- endif -%}
         {%- call statement('main') -%}
             {{ spark_cdc._create_table(
                 target_relation,
-                table.rows_of(effects, all_changes, table.key, table.columns, carries_over, table.variants),
+                table.rows_of(effects, all_changes, table.key, table.columns, carries_over, table.variants, table.options),
                 settings.file_format
             ) }}
         {%- endcall -%}

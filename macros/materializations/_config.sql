@@ -13,6 +13,9 @@
         materialization, 'on_schema_change', on_schema_change,
         ['ignore', 'fail', 'append_new_columns', 'sync_all_columns']
     ) -%}
+    {%- do spark_cdc._require_one_of(
+        materialization, 'origins_share_keys', config.get('origins_share_keys', false), [true, false]
+    ) -%}
     {{- return({'key': key, 'file_format': file_format, 'on_schema_change': on_schema_change}) -}}
 {%- endmacro -%}
 
@@ -27,11 +30,32 @@
         ) -%}
     {%- endif -%}
     {%- set columns = found | map(attribute='name') | reject('in', spark_cdc.change_columns()) | list -%}
+    {%- if '_cdc_origin' in columns and '_cdc_origin' not in key and not config.get('origins_share_keys', false) -%}
+        {%- set key = ['_cdc_origin'] + key -%}
+    {%- endif -%}
     {%- for name in key -%}
         {%- do spark_cdc._require_one_of(form.materialization, 'unique_key', name, columns) -%}
     {%- endfor -%}
     {%- set variants = found | selectattr('dtype', 'equalto', 'variant') | map(attribute='name') | list -%}
-    {{- return(dict(form, key=key, columns=columns, variants=variants)) -}}
+    {%- set options = spark_cdc._options(form.materialization, key, columns) -%}
+    {{- return(dict(form, key=key, columns=columns, variants=variants, options=options)) -}}
+{%- endmacro -%}
+
+{#- What a history is told beside its key. -#}
+{%- macro _options(materialization, key, columns) -%}
+    {%- if materialization == 'cdc_history' -%}
+        {{- return(spark_cdc._history_options(
+            materialization, key, columns, config.get('track_columns'), config.get('keep_unchanged', false),
+            config.get('hard_deletes', 'new_record')
+        )) -}}
+    {%- endif -%}
+    {%- for name in ['track_columns', 'keep_unchanged', 'hard_deletes'] if config.get(name) is not none -%}
+        {%- do spark_cdc._raise(
+            materialization, name, 'left out', spark_cdc._show(config.get(name)),
+            'It is for cdc_history: a current table has no versions.'
+        ) -%}
+    {%- endfor -%}
+    {{- return({}) -}}
 {%- endmacro -%}
 
 {#-
@@ -45,7 +69,7 @@
         {%- set temporaries = [] -%}
         {%- set first_form = spark_cdc._temporary_view(temporaries, 'form', table.rows_of(
             '(' ~ spark_cdc._effects(all_changes, table.key, table.columns) ~ ')', all_changes, table.key, table.columns,
-            false, table.variants
+            false, table.variants, table.options
         )) -%}
         {%- if config.get('contract').enforced -%}
             {%- do get_assert_columns_equivalent('select * from ' ~ first_form) -%}

@@ -91,10 +91,10 @@ class Run:
 
 
 class Project:
-    """A copy of the user's project that has the package installed as its packages.yml says."""
+    """A copy of a user's project that has the package installed as its packages.yml says."""
 
-    def __init__(self, folder: Path, schema: str) -> None:
-        shutil.copytree(USER_PROJECT, folder, ignore=shutil.ignore_patterns("dbt_packages", "target", "logs"))
+    def __init__(self, folder: Path, schema: str, template: Path = USER_PROJECT) -> None:
+        shutil.copytree(template, folder, ignore=shutil.ignore_patterns("dbt_packages", "target", "logs"))
         packages = folder / "packages.yml"
         installed = packages.read_text()
         assert "local: ../../..\n" in installed

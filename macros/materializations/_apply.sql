@@ -27,6 +27,7 @@
     {%- set table = spark_cdc._table(form, settings.key, all_changes) -%}
     {%- set read = spark_cdc._changes_to_apply(all_changes, none if is_first else existing_relation) -%}
     {%- if is_first -%}
+        {%- do spark_cdc._refuse_to_shorten(form.materialization, existing_relation, all_changes) -%}
         {%- set effects = spark_cdc._cached_view(
             temporaries, 'effects', spark_cdc._effects(all_changes, table.key, table.columns)
         ) -%}

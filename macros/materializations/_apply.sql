@@ -14,7 +14,7 @@
     nothing where no row changes.
 -#}
 {%- macro _apply_changes(form) -%}
-    {%- set settings = spark_cdc._apply_config(form.materialization) -%}
+    {%- set settings = spark_cdc._apply_config(form.materialization, config) -%}
     {%- set existing_relation = load_cached_relation(this) -%}
     {%- set target_relation = this.incorporate(type='table') -%}
     {%- do spark_cdc._refuse_view(form.materialization, existing_relation) -%}
@@ -24,7 +24,7 @@
     {{ run_hooks(pre_hooks) }}
 
     {%- set all_changes = spark_cdc._temporary_view(temporaries, 'changes', sql) -%}
-    {%- set table = spark_cdc._table(form, settings.key, all_changes) -%}
+    {%- set table = spark_cdc._table(form, settings.key, all_changes, config) -%}
     {%- set read = spark_cdc._changes_to_apply(all_changes, none if is_first else existing_relation) -%}
     {%- if is_first -%}
         {%- do spark_cdc._refuse_to_shorten(form.materialization, existing_relation, all_changes) -%}

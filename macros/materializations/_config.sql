@@ -1,6 +1,6 @@
-{#- What a model of ours says of itself, checked. -#}
+{#- What a model of ours says of itself, checked. `config` is dbt's, or the model's own where an operation asks. -#}
 
-{%- macro _apply_config(materialization) -%}
+{%- macro _apply_config(materialization, config) -%}
     {%- set key = config.get('unique_key') -%}
     {%- set key = [key] if key is string else key -%}
     {%- do spark_cdc._require_names(
@@ -13,7 +13,7 @@
 {%- endmacro -%}
 
 {#- The table to be written: its form, its key, and the source's own columns, which it has from a changes model. -#}
-{%- macro _table(form, key, all_changes) -%}
+{%- macro _table(form, key, all_changes, config) -%}
     {%- set found = adapter.get_columns_in_relation(all_changes) -%}
     {%- set missing = spark_cdc.change_columns() | reject('in', found | map(attribute='name') | list) | list -%}
     {%- if missing -%}

@@ -6,14 +6,5 @@
     Deleted keys stay, with `_cdc_is_deleted`: select `where not _cdc_is_deleted` for the live rows.
 -#}
 {%- materialization cdc_current, adapter='spark' -%}
-    {{ return(spark_cdc._apply_changes({
-        'materialization': 'cdc_current',
-        'rows_of': spark_cdc._current_rows_of_effects,
-        'columns_of': spark_cdc._current_columns,
-        'row_key': [],
-        'last_row': 'true',
-        'last_sequence': '_cdc_sequence',
-        'valid_from': 'cast(null as timestamp)',
-        'stored_columns': {},
-    })) }}
+    {{ return(spark_cdc._apply_changes(spark_cdc._form('cdc_current', config))) }}
 {%- endmaterialization -%}

@@ -24,7 +24,11 @@
         ) -%}
         {%- set stored = spark_cdc._stored_source_columns(table, existing_relation) -%}
     {%- endif -%}
-    {{- return(dict(table, columns=table.columns | select('in', stored) | list)) -}}
+    {{- return(dict(
+        table,
+        columns=table.columns | select('in', stored) | list,
+        deleted_keys_gone=spark_cdc._deleted_keys_gone(existing_relation) if has_news
+    )) -}}
 {%- endmacro -%}
 
 {#- The stored table's columns that are the source's own, with their types. -#}

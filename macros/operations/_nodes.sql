@@ -50,7 +50,7 @@
 
 {#- The node's table, or none before its first run. -#}
 {%- macro _table_of(node) -%}
-    {%- set relation = adapter.get_relation(database=node.database, schema=node.schema, identifier=node.alias) -%}
+    {%- set relation = adapter.get_relation(database=node.database, schema=node.schema, identifier=node.identifier or node.alias) -%}
     {{- return(relation if relation is not none and not relation.is_view else none) -}}
 {%- endmacro -%}
 
@@ -63,4 +63,30 @@
         ) -%}
     {%- endif -%}
     {{- return(relation) -}}
+{%- endmacro -%}
+
+{#- Sources by 'source.table'. -#}
+{%- macro _sources_named(operation, names) -%}
+    {%- set found = {} -%}
+    {%- for node in graph.sources.values() -%}
+        {%- do found.update({node.source_name ~ '.' ~ node.name: node}) -%}
+    {%- endfor -%}
+    {%- if names is string or names is mapping or names is not iterable or names | reject('in', found) | list -%}
+        {%- do spark_cdc._raise(
+            operation, 'sources', 'a list of ' ~ found | sort | join(', '), spark_cdc._show(names), 'Leave it out for none.'
+        ) -%}
+    {%- endif -%}
+    {%- set nodes = [] -%}
+    {%- for name in names -%}
+        {%- set relation = spark_cdc._table_of(found[name]) -%}
+        {%- set columns = adapter.get_columns_in_relation(relation) | map(attribute='name') | list if relation else [] -%}
+        {%- if ['topic', 'partition', 'offset', 'timestamp'] | reject('in', columns) | list -%}
+            {%- do spark_cdc._raise(
+                operation, 'sources', 'a list of tables with the columns topic, partition, offset and timestamp',
+                spark_cdc._show(name), 'Delete from other tables by hand, once the messages models have read them.'
+            ) -%}
+        {%- endif -%}
+        {%- do nodes.append(found[name]) -%}
+    {%- endfor -%}
+    {{- return(nodes) -}}
 {%- endmacro -%}

@@ -16,7 +16,13 @@ TABLES = ("stg_things_changes", "things", "things_history")
 COLUMNS = {
     "first": {"id": "bigint", "amount": "decimal(10,2)", "pieces": "int", "name": "string"},
     # In the middle, so that a struct that is matched by place would show it.
-    "more": {"id": "bigint", "note": "string", "amount": "decimal(20,2)", "pieces": "bigint", "name": "string"},
+    "more": {
+        "id": "bigint",
+        "note": "string",
+        "amount": "decimal(20,2)",
+        "pieces": "bigint",
+        "name": "string",
+    },
     "fewer": {"id": "bigint", "amount": "decimal(20,2)", "pieces": "bigint", "name": "string"},
     "narrower": {"id": "bigint", "amount": "decimal(12,1)", "pieces": "int", "name": "string"},
 }
@@ -43,7 +49,9 @@ class Stages:
     rows: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)
 
 
-def thing(number: int, name: str, amount: str = "1.00", pieces: int = 1, note: str | None = "n") -> dict[str, Any]:
+def thing(
+    number: int, name: str, amount: str = "1.00", pieces: int = 1, note: str | None = "n"
+) -> dict[str, Any]:
     """Give a row of `things`, as the source has it from the start."""
     return {"id": number, "note": note, "amount": amount, "pieces": pieces, "name": name}
 
@@ -68,7 +76,9 @@ def stages(lake: Lake, new_project: Callable[[str], Project]) -> Stages:
         stages.runs[stage] = project.dbt("run", *arguments, "--vars", variables)
         for table in TABLES:
             stages.contents[stage, table] = contents(lake, f"{SCHEMA}.{table}")
-            stages.rows[stage, table] = lake.rows(f"select * from {SCHEMA}.{table} order by id, _cdc_sequence")
+            stages.rows[stage, table] = lake.rows(
+                f"select * from {SCHEMA}.{table} order by id, _cdc_sequence"
+            )
 
     land(
         things.insert(1, thing(1, "one", note="n1"), thing(2, "two", note=None), thing(3, "three", pieces=3_000_000_000)),
@@ -104,7 +114,10 @@ def test_fail_names_every_difference(stages: Stages, table: str) -> None:
         message = stages.runs["fail"].messages[table]
         assert f"the columns of model {table} are not those of its table {SCHEMA}.{table}: " in message
         assert "`amount` is decimal(20,2) in the model and decimal(10,2) in the table; " in message
-        assert "`pieces` is bigint in the model and int in the table; `note` (string) is not in the table. " in message
+        assert (
+            "`pieces` is bigint in the model and int in the table; `note` (string) is not in the table. "
+            in message
+        )
         assert f"dbt run --full-refresh --select {table}+" in message
     else:
         assert stages.runs["fail"].statuses[table] == "skipped"
@@ -136,7 +149,11 @@ def test_added_column_counts_as_absent_in_old_rows(stages: Stages) -> None:
 def test_row_before_keeps_its_fields_apart(stages: Stages) -> None:
     """The struct's new field stands behind the others, whatever the order in the model."""
     [row] = [row for row in stages.rows["evolved", "stg_things_changes"] if row["_cdc_offset"] == 5]
-    assert (row["_cdc_before"]["name"], row["_cdc_before"]["note"], row["_cdc_before"]["pieces"]) == ("uno", "n1 new", 1)
+    assert (row["_cdc_before"]["name"], row["_cdc_before"]["note"], row["_cdc_before"]["pieces"]) == (
+        "uno",
+        "n1 new",
+        1,
+    )
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -156,8 +173,9 @@ def test_column_that_is_no_longer_declared_keeps_its_values(stages: Stages) -> N
     assert (row["note"], row["_cdc_op"], row["_cdc_absent"]) == ("n", "update", None)
     [change] = [row for row in stages.rows["fewer", "stg_things_changes"] if row["_cdc_offset"] == 8]
     assert (change["note"], change["_cdc_absent"]) == (None, ["note"])
-    assert "it has columns that model stg_things_changes does not declare: note. " in (
-        stages.runs["fill back fewer"].messages["stg_things_changes"]
+    assert (
+        "it has columns that model stg_things_changes does not declare: note. "
+        in (stages.runs["fill back fewer"].messages["stg_things_changes"])
     )
 
 

@@ -45,3 +45,14 @@
         {%- do spark_cdc._raise(macro, argument, 'a text', spark_cdc._show(value), next_step) -%}
     {%- endif -%}
 {%- endmacro -%}
+
+{%- macro _require_relations(macro, arguments) -%}
+    {%- for argument, value in arguments.items() -%}
+        {%- if value is none or value is string or value is mapping or value is not iterable or value | length == 0 -%}
+            {%- do spark_cdc._raise(
+                macro, argument, 'a list of relations, such as [ref(\'orders\')]', spark_cdc._show(value),
+                'Put the relation in square brackets.'
+            ) -%}
+        {%- endif -%}
+    {%- endfor -%}
+{%- endmacro -%}

@@ -19,7 +19,7 @@
     )) -}}
 {%- endmacro -%}
 
-{%- macro _current_rows_of_effects(effects, changes, key, columns, carries_over, variants=[]) -%}
+{%- macro _current_rows_of_effects(effects, changes, key, columns, carries_over, variants=[], options={}) -%}
 with {{ 'recursive ' if carries_over }}{{ spark_cdc._row_state_ctes(effects, changes, key, columns, carries_over) }},
 
 row_states_in_order as (

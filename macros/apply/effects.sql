@@ -15,7 +15,7 @@
     {%- set others = columns | reject('in', key) | list -%}
     select
         {%- for name in key %}
-        case when _cdc_is_retraction then _cdc_before.{{ spark_cdc._quote(name) }} else {{ spark_cdc._quote(name) }} end
+        case when _cdc_is_retraction then {{ spark_cdc._key_before(name) }} else {{ spark_cdc._quote(name) }} end
             as {{ spark_cdc._quote(name) }},
         {%- endfor %}
         {%- for name in others %}
@@ -55,10 +55,15 @@
 {%- macro _key_changes(key) -%}
     {%- set known, same = [], [] -%}
     {%- for name in key -%}
-        {%- do known.append('_cdc_before.' ~ spark_cdc._quote(name) ~ ' is not null') -%}
-        {%- do same.append('_cdc_before.' ~ spark_cdc._quote(name) ~ ' = ' ~ spark_cdc._quote(name)) -%}
+        {%- do known.append(spark_cdc._key_before(name) ~ ' is not null') -%}
+        {%- do same.append(spark_cdc._key_before(name) ~ ' = ' ~ spark_cdc._quote(name)) -%}
     {%- endfor -%}
     {{- return(known | join(' and ') ~ ' and not (' ~ same | join(' and ') ~ ')') -}}
+{%- endmacro -%}
+
+{#- No update takes a row from one source table into another. -#}
+{%- macro _key_before(name) -%}
+    {{- return(spark_cdc._quote(name) if name == '_cdc_origin' else '_cdc_before.' ~ spark_cdc._quote(name)) -}}
 {%- endmacro -%}
 
 {%- macro _key_fields(key, prefix) -%}
@@ -100,15 +105,18 @@
     ]) -}}
 {%- endmacro -%}
 
-{#- A column's value in a struct, or null where the message does not carry it. Of a deleted row each value is null. -#}
+{#-
+    A column's value in a struct, or null where the message does not carry it. Of a deleted row each value is null, and not
+    known to a row that comes after it.
+-#}
 {%- macro _known(name) -%}
     {{- return(
         "case when not coalesce(array_contains(_cdc_absent, " ~ spark_cdc._literal(name) ~ "), false) then named_struct('value', "
-        ~ spark_cdc._quote(name) ~ ") end"
+        ~ spark_cdc._quote(name) ~ ", 'is_known', not _cdc_is_deleted) end"
     ) -}}
 {%- endmacro -%}
 
-{#- The names of `absent` without those that have a struct in `relation`; null where none is left. -#}
+{#- The names of `absent` without those that `relation` knows; null where none is left. -#}
 {%- macro _still_absent(absent, names, relation) -%}
     {%- if not names -%}
         {{- return(absent) -}}
@@ -116,7 +124,7 @@
     {%- set entries = [] -%}
     {%- for name in names -%}
         {%- do entries.append(
-            spark_cdc._literal(name) ~ ', ' ~ relation ~ '.' ~ spark_cdc._quote(name) ~ ' is not null'
+            spark_cdc._literal(name) ~ ', ' ~ relation ~ '.' ~ spark_cdc._quote(name) ~ '.is_known'
         ) -%}
     {%- endfor -%}
     {%- set left = 'filter(' ~ absent ~ ', name -> not coalesce(map(' ~ entries | join(', ') ~ ')[name], false))' -%}

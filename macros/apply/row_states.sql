@@ -12,14 +12,16 @@
 {%- macro _row_state_ctes(effects, changes, key, columns, carries_over) -%}
     {%- set others = columns | reject('in', key) | list -%}
     {%- set row_identity = '_cdc_first_key, _cdc_first_life' if carries_over else spark_cdc._quoted(key) -%}
+    {%- set origin = '_cdc_origin' if '_cdc_origin' in columns else "'the only one'" -%}
 truncates as (
 
-    select array_sort(collect_list(named_struct(
+    select {{ origin }} as origin, array_sort(collect_list(named_struct(
         '_cdc_sequence', _cdc_sequence, '_cdc_committed_at', _cdc_committed_at, '_cdc_transaction_id', _cdc_transaction_id,
         '_cdc_topic', _cdc_topic, '_cdc_partition', _cdc_partition, '_cdc_offset', _cdc_offset
     ))) as truncates
     from {{ changes }}
     where _cdc_op = 'truncate' and _cdc_error is null
+    group by origin
 
 ),
 
@@ -35,20 +37,23 @@ effects_in_order as (
 
 ),
 
-{#- A message that is there twice has one sequence, and is one effect. A truncate does nothing to a key without a row. #}
+{#-
+    A message that is there twice has one sequence, and is one effect. A truncate does nothing to a key without a row, and
+    nothing to the rows of another origin.
+#}
 effects_and_truncates as (
 
     select
         effects_in_order.*,
-        explode(concat(array(null), slice(
+        explode(concat(array(null), coalesce(slice(
             filter(truncates, event ->
                 not _cdc_is_deleted
                 and event._cdc_sequence > coalesce(_cdc_stored_last_sequence, effects_in_order._cdc_sequence)
                 and (_cdc_next_sequence is null or event._cdc_sequence < _cdc_next_sequence)
             ), 1, 1
-        ))) as _cdc_truncate
+        ), array()))) as _cdc_truncate
     from effects_in_order
-    cross join truncates
+    left join truncates on {{ origin }} <=> truncates.origin
     where not _cdc_sequence <=> _cdc_next_sequence
 
 ),

@@ -18,7 +18,7 @@
     _cdc_error       code and detail; such a row is not applied. Details name columns and types, never values
     _cdc_topic, _cdc_partition, _cdc_offset  the message; _cdc_offsets has partition and offset of both of an update in two
     _cdc_batch       when the run that read the message began
-    _cdc_seen        what its topic and partition held when it was read: by it the next run knows what is new
+    _cdc_seen        what its messages' partitions held when they were read: by it the next run knows what is new
 
     A message that cannot be read is a row with an error when `relation` is given (it may have been this table's), and is
     left to the messages model otherwise.
@@ -110,13 +110,12 @@ read_again as (
 {{ spark_cdc._seen_cte('raw_messages', reading) }}
 {%- endif %}
 
-select {{ '/*+ broadcast(partitions_seen) */' if is_kept }}
+select {{ '/*+ broadcast(topics_seen) */' if is_kept }}
     typed_changes.*,
-    {{ 'seen' if is_kept else spark_cdc._nothing_seen() }} as _cdc_seen
+    {{ spark_cdc._seen_of_change(header.get('splits_updates')) if is_kept else spark_cdc._nothing_seen() }} as _cdc_seen
 from typed_changes
 {%- if is_kept %}
-left join partitions_seen
-    on typed_changes._cdc_topic <=> partitions_seen.topic and typed_changes._cdc_partition <=> partitions_seen.partition
+left join topics_seen on typed_changes._cdc_topic <=> topics_seen.topic
 {%- endif %}
 {%- if reading and reading.read_again %}
 -- a half that still waits for its partner has its row already
@@ -128,12 +127,21 @@ left anti join read_again
 {%- endif %}
 {%- endmacro -%}
 
+{#- Of every partition that a message of the change is of: the two of an update may stand in two. -#}
+{%- macro _seen_of_change(splits_updates) -%}
+    {%- if splits_updates -%}
+        {{- return('transform(array_distinct(_cdc_offsets.partition), name -> partitions[name])') -}}
+    {%- endif -%}
+    {{- return('array(partitions[_cdc_partition])') -}}
+{%- endmacro -%}
+
 {#- What an incremental changes model has to read: the mapping for `_new_messages_ctes`. -#}
 {%- macro _changes_to_read(relation, raw_columns, where, splits_updates) -%}
     {%- set read_before -%}
-    select _cdc_topic as topic, _cdc_partition as partition, max(_cdc_seen) as seen
+    select _cdc_topic as topic, seen.partition, max(struct(seen.offset, seen.fingerprint)) as seen
     from {{ this }}
-    group by _cdc_topic, _cdc_partition
+    lateral view explode(_cdc_seen) exploded as seen
+    group by _cdc_topic, seen.partition
     {%- endset -%}
     {%- set positions_read -%}
     select _cdc_topic as topic, message.partition, message.offset, coalesce(_cdc_error.code = 'offset_taken', false) as is_taken

@@ -33,7 +33,9 @@
     {%- set reading = none -%}
     {%- if is_incremental() -%}
         {%- set partitions = spark_cdc._partitions_to_read(
-            relation, raw_columns, 'select topic, partition, max(seen) as seen from ' ~ this ~ ' group by topic, partition'
+            relation, raw_columns,
+            'select topic, partition, max(struct(seen.offset, seen.fingerprint)) as seen from '
+            ~ this ~ ' group by topic, partition'
         ) -%}
         {%- if not partitions -%}
             {{- return('select * from ' ~ this ~ ' where false') -}}
@@ -50,9 +52,9 @@ with {{ spark_cdc._envelope(relation, format, dialect, raw_columns, reading=read
 {{ spark_cdc._seen_cte('raw_messages', reading) }}
 {%- endif %}
 
-select {{ '/*+ broadcast(partitions_seen) */' if is_kept }}
+select {{ '/*+ broadcast(topics_seen) */' if is_kept }}
     envelopes.topic,
-    envelopes.partition,
+    partition,
     offset,
     timestamp,
     key,
@@ -67,10 +69,9 @@ select {{ '/*+ broadcast(partitions_seen) */' if is_kept }}
         'code', error_code, 'detail', cast(null as string)
     ) end as error,
     batch,
-    {{ 'seen' if is_kept else spark_cdc._nothing_seen() }} as seen
+    {{ 'partitions[partition]' if is_kept else 'cast(null as struct<partition: int, offset: bigint, fingerprint: bigint>)' }} as seen
 from envelopes
 {%- if is_kept %}
-left join partitions_seen
-    on envelopes.topic <=> partitions_seen.topic and envelopes.partition <=> partitions_seen.partition
+left join topics_seen on envelopes.topic <=> topics_seen.topic
 {%- endif %}
 {%- endmacro -%}

@@ -49,11 +49,18 @@
     {{- return('(xxhash64(cast(' ~ offset ~ ' as bigint)) & 4294967295)') -}}
 {%- endmacro -%}
 
-{#- The CTE `partitions_seen`: what the next run has to know of those that this one read; `source` is all of a first build. -#}
+{#-
+    The CTE `topics_seen`: what the next run has to know of the partitions that this one read, as a map per topic. `source` is
+    all of a first build.
+-#}
 {%- macro _seen_cte(source, reading) -%}
-partitions_seen as (
+topics_seen as (
 
-    select topic, partition, named_struct('offset', up_to_offset, 'fingerprint', fingerprint) as seen
+    select
+        topic,
+        map_from_entries(collect_list(struct(
+            partition, named_struct('partition', partition, 'offset', up_to_offset, 'fingerprint', fingerprint)
+        ))) as partitions
     from {% if reading -%}
     partitions_to_read
     {%- else -%}
@@ -63,12 +70,14 @@ partitions_seen as (
         group by topic, partition
     )
     {%- endif %}
+    where partition is not null
+    group by topic
 
 )
 {%- endmacro -%}
 
 {%- macro _nothing_seen() -%}
-    {{- return('cast(null as struct<offset: bigint, fingerprint: bigint>)') -}}
+    {{- return('cast(null as array<struct<partition: int, offset: bigint, fingerprint: bigint>>)') -}}
 {%- endmacro -%}
 
 {#- Rows of `_partitions_to_read` as a relation. -#}

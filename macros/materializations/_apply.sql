@@ -23,9 +23,11 @@
 
     {{ run_hooks(pre_hooks) }}
 
+    {%- do spark_cdc._drop_leftovers(target_relation) -%}
+
     {%- set all_changes = spark_cdc._temporary_view(temporaries, 'changes', sql) -%}
     {%- set table = spark_cdc._table(form, settings.key, all_changes, config) -%}
-    {%- set read = spark_cdc._changes_to_apply(all_changes, none if is_first else existing_relation) -%}
+    {%- set read = spark_cdc._changes_to_apply(all_changes, existing_relation, settings.file_format, is_first) -%}
     {%- if is_first -%}
         {%- do spark_cdc._refuse_to_shorten(form.materialization, existing_relation, all_changes) -%}
         {%- set effects = spark_cdc._cached_view(
@@ -35,7 +37,7 @@
         {%- call statement('main') -%}
             {{ spark_cdc._create_table(
                 target_relation,
-                table.rows_of(effects, all_changes, table.key, table.columns, carries_over, table.variants),
+                table.rows_of(effects, all_changes, table.key, table.columns, carries_over, table.variants, table.options),
                 settings.file_format
             ) }}
         {%- endcall -%}
@@ -46,6 +48,10 @@
         ) if read.condition -%}
         {%- set has_news = read.condition is not none and spark_cdc._has_rows(new_changes) -%}
         {%- set table = spark_cdc._with_columns_to_write(table, settings, has_news, all_changes, existing_relation) -%}
+        {%- if table.is_altered -%}
+            {%- set altered_at = spark_cdc._own_commit(target_relation, settings, form.materialization, read.commit) -%}
+            {%- set read = dict(read, commit=altered_at) -%}
+        {%- endif -%}
         {%- if has_news -%}
             {%- set rows = spark_cdc._changed_rows(
                 table, new_changes, all_changes, target_relation, settings.file_format, temporaries
@@ -56,12 +62,14 @@
         {%- endcall -%}
     {%- endif -%}
 
-    {%- if is_first or read.condition -%}
+    {%- do spark_cdc._drop_temporaries(temporaries) -%}
+    {%- if is_first or read.condition or table.is_altered -%}
+        {%- set commit = spark_cdc._own_commit(target_relation, settings, form.materialization, read.commit)
+            if is_first or rows else read.commit -%}
         {%- call statement('set_read') -%}
-            {{ spark_cdc._set_read(target_relation, read) }}
+            {{ spark_cdc._set_read(target_relation, read, commit) }}
         {%- endcall -%}
     {%- endif -%}
-    {%- do spark_cdc._drop_temporaries(temporaries) -%}
     {%- do apply_grants(target_relation, config.get('grants'), should_revoke(existing_relation, is_first)) -%}
     {%- do persist_docs(target_relation, model) -%}
 

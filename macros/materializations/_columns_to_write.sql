@@ -9,7 +9,7 @@
         {%- set temporaries = [] -%}
         {%- set first_form = spark_cdc._temporary_view(temporaries, 'form', table.rows_of(
             '(' ~ spark_cdc._effects(all_changes, table.key, table.columns) ~ ')', all_changes, table.key, table.columns,
-            false, table.variants
+            false, table.variants, table.options
         )) -%}
         {%- do get_assert_columns_equivalent('select * from ' ~ first_form) -%}
         {%- do spark_cdc._drop_temporaries(temporaries) -%}
@@ -22,11 +22,14 @@
         {%- do spark_cdc._evolve_table(
             existing_relation, settings.on_schema_change, found, file_format, 'not _cdc_is_deleted'
         ) -%}
-        {%- set stored = spark_cdc._stored_source_columns(table, existing_relation) -%}
+        {%- set altered = spark_cdc._stored_source_columns(table, existing_relation) -%}
+        {%- set is_altered = altered != stored -%}
+        {%- set stored = altered -%}
     {%- endif -%}
     {{- return(dict(
         table,
         columns=table.columns | select('in', stored) | list,
+        is_altered=is_altered or false,
         deleted_keys_gone=spark_cdc._deleted_keys_gone(existing_relation) if has_news
     )) -}}
 {%- endmacro -%}

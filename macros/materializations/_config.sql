@@ -9,6 +9,9 @@
     {%- set file_format = config.get('file_format', 'iceberg') -%}
     {%- do spark_cdc._require_one_of(materialization, 'file_format', file_format, ['iceberg', 'delta']) -%}
     {%- set on_schema_change = spark_cdc._on_schema_change(materialization, config.get('on_schema_change')) -%}
+    {%- do spark_cdc._require_one_of(
+        materialization, 'origins_share_keys', config.get('origins_share_keys', false), [true, false]
+    ) -%}
     {{- return({'key': key, 'file_format': file_format, 'on_schema_change': on_schema_change}) -}}
 {%- endmacro -%}
 
@@ -23,6 +26,9 @@
         ) -%}
     {%- endif -%}
     {%- set columns = found | map(attribute='name') | reject('in', spark_cdc.change_columns()) | list -%}
+    {%- if '_cdc_origin' in columns and '_cdc_origin' not in key and not config.get('origins_share_keys', false) -%}
+        {%- set key = ['_cdc_origin'] + key -%}
+    {%- endif -%}
     {%- for name in key -%}
         {%- do spark_cdc._require_one_of(form.materialization, 'unique_key', name, columns) -%}
     {%- endfor -%}
@@ -31,7 +37,25 @@
     {%- for column in found if column.name in columns -%}
         {%- do types.update({column.name: column.dtype}) -%}
     {%- endfor -%}
-    {{- return(dict(form, key=key, columns=columns, types=types, variants=variants)) -}}
+    {%- set options = spark_cdc._options(form.materialization, key, columns, config) -%}
+    {{- return(dict(form, key=key, columns=columns, types=types, variants=variants, options=options)) -}}
+{%- endmacro -%}
+
+{#- What a history is told beside its key. -#}
+{%- macro _options(materialization, key, columns, config) -%}
+    {%- if materialization == 'cdc_history' -%}
+        {{- return(spark_cdc._history_options(
+            materialization, key, columns, config.get('track_columns'), config.get('keep_unchanged', false),
+            config.get('hard_deletes', 'new_record')
+        )) -}}
+    {%- endif -%}
+    {%- for name in ['track_columns', 'keep_unchanged', 'hard_deletes'] if config.get(name) is not none -%}
+        {%- do spark_cdc._raise(
+            materialization, name, 'left out', spark_cdc._show(config.get(name)),
+            'It is for cdc_history: a current table has no versions.'
+        ) -%}
+    {%- endfor -%}
+    {{- return({}) -}}
 {%- endmacro -%}
 
 {%- macro _refuse_view(materialization, existing_relation) -%}

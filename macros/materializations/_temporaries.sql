@@ -24,10 +24,13 @@
 
 {#-
     A table beside the target for the length of a run. Spark knows a kept view by its plan, which it walks and prints wherever
-    the view is read, and twice in each view that reads it: where a long chain of steps begins, a table costs less.
+    the view is read, and twice in each view that reads it: where a long chain of steps begins, a table costs less. Its name
+    has the run in it: of two runs at once, none writes the rows of the other.
 -#}
 {%- macro _scratch_table(temporaries, target_relation, suffix, file_format, sql) -%}
-    {%- set scratch = target_relation.incorporate(path={'identifier': target_relation.identifier ~ '__cdc_' ~ suffix}) -%}
+    {%- set scratch = target_relation.incorporate(path={
+        'identifier': target_relation.identifier ~ '__cdc_' ~ suffix ~ '_' ~ local_md5(invocation_id)
+    }) -%}
     {%- do temporaries.append(scratch) -%}
     {%- call statement('create_' ~ suffix) -%}
         create or replace table {{ scratch }}
@@ -37,6 +40,19 @@
         {{ sql }}
     {%- endcall -%}
     {{- return(scratch) -}}
+{%- endmacro -%}
+
+{#- Drops the scratch tables of runs that died. A run that is still alive fails then, and writes nothing. -#}
+{%- macro _drop_leftovers(target_relation) -%}
+    {%- set schema = target_relation.without_identifier() -%}
+    {%- set prefix = target_relation.identifier ~ '__cdc_' -%}
+    {%- set temporaries = [] -%}
+    {%- for row in run_query('show tables in ' ~ schema ~ ' like ' ~ spark_cdc._literal(prefix ~ '*')).rows -%}
+        {%- if modules.re.fullmatch(modules.re.escape(prefix) ~ '(rows|effects)_[0-9a-f]{32}', row[1], modules.re.IGNORECASE) -%}
+            {%- do temporaries.append(target_relation.incorporate(path={'identifier': row[1]})) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do spark_cdc._drop_temporaries(temporaries) -%}
 {%- endmacro -%}
 
 {%- macro _has_rows(query) -%}

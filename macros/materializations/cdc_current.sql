@@ -1,9 +1,10 @@
 {#-
     The latest state of each key (SCD1), from a changes model. Model body: `select * from {{ ref('..._changes') }}`.
 
-    config(unique_key=[...], file_format='iceberg'|'delta', on_schema_change=...)
+    config(unique_key=[...], file_format='iceberg'|'delta', on_schema_change=..., origins_share_keys=false)
 
-    Deleted keys stay, with `_cdc_is_deleted`: select `where not _cdc_is_deleted` for the live rows.
+    Deleted keys stay, with `_cdc_is_deleted`: select `where not _cdc_is_deleted` for the live rows. Of changes from several
+    source tables `_cdc_origin` is part of the key unless origins_share_keys is true.
 -#}
 {%- materialization cdc_current, adapter='spark' -%}
     {{ return(spark_cdc._apply_changes(spark_cdc._form('cdc_current', config))) }}

@@ -19,9 +19,12 @@
             ~ "), ',')"
         ).rows[0][0] if gone else found[1] -%}
         {%- do spark_cdc._alter(relation, "set tblproperties ('spark_cdc.deleted_keys_gone' = '" ~ last ~ "')") -%}
+        {%- set settings = spark_cdc._apply_config('cdc_current', node.config) -%}
+        {%- set reading = spark_cdc._reading_of(relation, settings.file_format) -%}
         {%- call statement('prune') -%}
             delete from {{ relation }} where {{ condition }}
         {%- endcall -%}
+        {%- do spark_cdc._keep_reading('prune', relation, settings, reading) -%}
     {%- endif -%}
 {%- endmacro -%}
 

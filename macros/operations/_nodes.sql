@@ -68,7 +68,7 @@
 {#- Sources by 'source.table'. -#}
 {%- macro _sources_named(operation, names) -%}
     {%- set found = {} -%}
-    {%- for node in graph.sources.values() -%}
+    {%- for node in graph.sources.values() if spark_cdc._readers_of(node, ['messages', 'changes']) -%}
         {%- do found.update({node.source_name ~ '.' ~ node.name: node}) -%}
     {%- endfor -%}
     {%- if names is string or names is mapping or names is not iterable or names | reject('in', found) | list -%}

@@ -39,7 +39,10 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{#- The statements for one table. Of other formats than these there is nothing to do. -#}
+{#-
+    The statements for one table. Of other formats than these there is nothing to do. A few snapshots stay whatever their age: by
+    the one that its last run wrote a table knows what it has read (docs/decisions/0008).
+-#}
 {%- macro _maintenance(relation, catalog, retain_days) -%}
     {%- set file_format = spark_cdc._file_format(relation) -%}
     {%- if file_format == 'delta' -%}
@@ -51,7 +54,7 @@
         {{- return([
             call ~ 'rewrite_data_files' ~ table ~ ')',
             call ~ 'rewrite_position_delete_files' ~ table ~ ')',
-            call ~ 'expire_snapshots' ~ table ~ older_than ~ ')',
+            call ~ 'expire_snapshots' ~ table ~ older_than ~ ', retain_last => 10)',
             call ~ 'remove_orphan_files' ~ table ~ older_than ~ ')',
         ]) -}}
     {%- endif -%}

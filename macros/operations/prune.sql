@@ -39,7 +39,9 @@
             {%- if kind == 'messages' -%}
                 {%- do spark_cdc._prune_table(node, spark_cdc._read_messages(node, before), dry_run) -%}
             {%- elif kind == 'changes' -%}
+                {%- set readings = [] if dry_run else spark_cdc._readings_over(node) -%}
                 {%- do spark_cdc._prune_table(node, spark_cdc._superseded_changes(node, before), dry_run) -%}
+                {%- do spark_cdc._count_anew(readings) -%}
             {%- else -%}
                 {%- do spark_cdc._prune_deleted_keys(node, before, dry_run) -%}
             {%- endif -%}

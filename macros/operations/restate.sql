@@ -43,7 +43,9 @@
     {%- set chosen_keys = spark_cdc._cached_view(temporaries, 'keys', spark_cdc._with_joined_keys(table, chosen, all_changes)) -%}
     {%- set number = run_query('select count(*) from ' ~ chosen_keys).rows[0][0] | int -%}
     {%- if not dry_run -%}
+        {%- set reading = spark_cdc._reading_of(relation, settings.file_format) -%}
         {%- do spark_cdc._build_keys_anew(table, chosen_keys, all_changes, relation, settings.file_format, temporaries) -%}
+        {%- do spark_cdc._keep_reading('restate', relation, settings, reading) -%}
     {%- endif -%}
     {%- do spark_cdc._drop_temporaries(temporaries) -%}
     {%- do print(
@@ -61,7 +63,7 @@
     {%- set carries_over = spark_cdc._has_rows(effects ~ ' where _cdc_takes_over') -%}
     {%- set rows = spark_cdc._scratch_table(temporaries, relation, 'rows', file_format, spark_cdc._different_rows(
         table,
-        table.rows_of(effects, all_changes, table.key, table.columns, carries_over, table.variants),
+        table.rows_of(effects, all_changes, table.key, table.columns, carries_over, table.variants, table.options),
         'select ' ~ spark_cdc._quoted(table.columns_of(table.columns), 'every.') ~ ' from ' ~ relation ~ ' as every left semi join '
         ~ keys ~ ' as chosen on ' ~ same_key
     )) -%}

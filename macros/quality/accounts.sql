@@ -1,6 +1,6 @@
 {#-
     What became of each message: read = applied + superseded + duplicate + control + unrouted + rejected, per topic and source
-    table.
+    table. As it is now; see `ledger` for what each run read.
 
     messages  list of models made by `messages`
     changes   list of models made by `changes`
@@ -14,14 +14,7 @@
     rejected    an error row: see `dead_letters`
 -#}
 {%- macro accounts(messages, changes, current) -%}
-    {%- for argument, value in [('messages', messages), ('changes', changes), ('current', current)] -%}
-        {%- if value is string or value is not iterable or value | length == 0 -%}
-            {%- do spark_cdc._raise(
-                'accounts', argument, 'a list of relations, such as [ref(\'orders\')]', spark_cdc._show(value),
-                'Put the relation in square brackets.'
-            ) -%}
-        {%- endif -%}
-    {%- endfor -%}
+    {%- do spark_cdc._require_relations('accounts', {'messages': messages, 'changes': changes, 'current': current}) -%}
     {{- return(adapter.dispatch('accounts', 'spark_cdc')(messages, changes, current)) -}}
 {%- endmacro -%}
 
@@ -30,10 +23,24 @@
 {%- endmacro -%}
 
 {%- macro spark__accounts(messages, changes, current) -%}
-with messages as (
+with {{ spark_cdc._message_accounts_ctes(messages, changes, current) }}
+
+select
+    topic,
+    database_name,
+    schema_name,
+    table_name,
+    {{ spark_cdc._account_counts() }}
+from message_accounts
+group by topic, database_name, schema_name, table_name
+{%- endmacro -%}
+
+{#- The account of each message: the CTE `message_accounts`, which `accounts` and `ledger` count. -#}
+{%- macro _message_accounts_ctes(messages, changes, current) -%}
+messages as (
 
     {%- for relation in messages %}
-    select topic, partition, offset, kind, database_name, schema_name, table_name from {{ relation }}
+    select topic, partition, offset, kind, database_name, schema_name, table_name, batch from {{ relation }}
     {{ 'union all' if not loop.last }}
     {%- endfor %}
 
@@ -41,7 +48,7 @@ with messages as (
 
 numbered_messages as (
 
-    select *, row_number() over (partition by topic, partition, offset order by kind) as copy
+    select *, row_number() over (partition by topic, partition, offset order by batch, kind) as copy
     from messages
 
 ),
@@ -105,16 +112,17 @@ message_accounts as (
         and numbered_messages.offset = message_changes.offset
 
 )
+{%- endmacro -%}
 
-select
-    topic,
-    database_name,
-    schema_name,
-    table_name,
-    count(*) as read,
-    {%- for account in ['applied', 'superseded', 'duplicate', 'control', 'unrouted', 'rejected'] %}
-    count_if(account = '{{ account }}') as {{ account }}{{ ',' if not loop.last }}
-    {%- endfor %}
-from message_accounts
-group by topic, database_name, schema_name, table_name
+{%- macro _account_counts() -%}
+    {%- set counts = ['count(*) as read'] -%}
+    {%- for account in spark_cdc._account_names() -%}
+        {%- do counts.append("count_if(account = '" ~ account ~ "') as " ~ account) -%}
+    {%- endfor -%}
+    {{- return(counts | join(',\n    ')) -}}
+{%- endmacro -%}
+
+{#- One list: models and tests read it. -#}
+{%- macro _account_names() -%}
+    {{- return(['applied', 'superseded', 'duplicate', 'control', 'unrouted', 'rejected']) -}}
 {%- endmacro -%}

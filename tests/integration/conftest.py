@@ -1,11 +1,12 @@
-"""One lake and one JVM for all integration tests; each test module has a project and schemas of its own.
+"""One JVM for each lake, and in it each test module with a project and schemas of its own.
 
-The JVM ends with the last test of this folder, so that other folders start one with settings of their own.
+A module runs on Iceberg, or on each lake that it names: `LAKES = ("iceberg", "delta")`. The last JVM ends with
+the last test of this folder, so that other folders start one with settings of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("dbt")
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """All tests of one lake run before those of the next one: so pytest orders what a session shares."""
+    if "lake" in metafunc.fixturenames:
+        lakes = getattr(metafunc.module, "LAKES", ("iceberg",))
+        metafunc.parametrize("lake", lakes, indirect=True, scope="session")
+
+
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     """Not a fixture's end: one that all modules here share ends with the whole session."""
     if nextitem is None or HERE not in nextitem.path.parents:
@@ -28,10 +36,11 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 @pytest.fixture(scope="session")
-def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
+def lake(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
     """The lake of all projects."""
-    prepare_environment(tmp_path_factory.mktemp("lake"))
-    return Lake()
+    prepare_environment(tmp_path_factory.mktemp(request.param), request.param)
+    yield Lake(request.param)
+    stop_jvm()
 
 
 @pytest.fixture(scope="session")

@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 USER_PROJECT = Path(__file__).resolve().parent / "project"
-JARS = ("iceberg-spark-runtime-4.1_2.13-1.12.0.jar", "sqlite-jdbc-3.50.3.0.jar")
+# Lake, which is also the file format and the target of the profile -> its jars.
+JARS = {
+    "iceberg": ("iceberg-spark-runtime-4.1_2.13-1.12.0.jar", "sqlite-jdbc-3.50.3.0.jar"),
+    "delta": ("delta-spark_4.1_2.13-4.4.0.jar", "delta-storage-4.4.0.jar"),
+}
 RAW_SCHEMA = (
     "topic string, `partition` int, `offset` bigint, `timestamp` timestamp, `key` binary, `value` binary, "
     "headers array<struct<`key`: string, `value`: binary>>"
@@ -87,10 +91,10 @@ class Run:
 
 
 class Project:
-    """A copy of the user's project that has the package installed as its packages.yml says."""
+    """A copy of a user's project that has the package installed as its packages.yml says."""
 
-    def __init__(self, folder: Path, schema: str) -> None:
-        shutil.copytree(USER_PROJECT, folder, ignore=shutil.ignore_patterns("dbt_packages", "target", "logs"))
+    def __init__(self, folder: Path, schema: str, template: Path = USER_PROJECT) -> None:
+        shutil.copytree(template, folder, ignore=shutil.ignore_patterns("dbt_packages", "target", "logs"))
         packages = folder / "packages.yml"
         installed = packages.read_text()
         assert "local: ../../..\n" in installed
@@ -136,7 +140,8 @@ class Project:
 class Lake:
     """The Spark session that dbt-spark has, as the tests use it beside dbt."""
 
-    def __init__(self) -> None:
+    def __init__(self, file_format: str = "iceberg") -> None:
+        self.file_format = file_format
         self._offsets: dict[tuple[str, str, int], int] = {}
 
     @property
@@ -154,8 +159,17 @@ class Lake:
         """Create empty raw tables as a Kafka sink would."""
         self.spark.sql(f"create schema if not exists {schema}")
         for table in tables:
-            self.spark.sql(f"create or replace table {schema}.{table} ({RAW_SCHEMA}) using iceberg")
+            self.spark.sql(
+                f"create or replace table {schema}.{table} ({RAW_SCHEMA}) using {self.file_format}"
+            )
             self._offsets = {place: at for place, at in self._offsets.items() if place[:2] != (schema, table)}
+
+    def commits(self, table: str) -> int:
+        """How often a table was written to."""
+        if self.file_format == "delta":
+            return len(self.rows(f"describe history {table}"))
+        [count] = self.rows(f"select count(*) as n from {table}.snapshots")
+        return count["n"]
 
     def land(self, table: str, messages: Iterable[Message], schema: str = "raw") -> list[int]:
         """Append messages to a raw table under the next offsets; return these."""
@@ -205,19 +219,26 @@ def _raw_row(topic: str, offset: int, message: Message) -> tuple[Any, ...]:
     )
 
 
-def prepare_environment(lake: Path) -> None:
+def prepare_environment(lake: Path, file_format: str = "iceberg") -> None:
     """Say where dbt's profile finds the lake and the jars; no session may run yet."""
     from pyspark import SparkContext
 
     assert SparkContext._active_spark_context is None, (
-        "another test has started Spark without Iceberg: run tests/integration first or alone"
+        "another test has started Spark with another lake: run tests/integration first or alone"
     )
-    jars = os.environ.get("SPARK_CDC_JARS") or ",".join(str(REPOSITORY / ".jars" / name) for name in JARS)
+    os.environ |= environment(lake, file_format)
+
+
+def environment(lake: Path, file_format: str) -> dict[str, str]:
+    """The variables that the profile of the user's project reads, and what they name."""
     (lake / "log4j2.properties").write_text(LOG4J2)
-    os.environ["SHOP_LAKE"] = str(lake)
-    os.environ["SHOP_JARS"] = jars
-    os.environ["SHOP_LOG4J2"] = str(lake / "log4j2.properties")
-    os.environ["PYSPARK_PYTHON"] = sys.executable
+    return {
+        "SHOP_TARGET": file_format,
+        "SHOP_LAKE": str(lake),
+        "SHOP_JARS": ",".join(str(REPOSITORY / ".jars" / name) for name in JARS[file_format]),
+        "SHOP_LOG4J2": str(lake / "log4j2.properties"),
+        "PYSPARK_PYTHON": sys.executable,
+    }
 
 
 def stop_jvm() -> None:

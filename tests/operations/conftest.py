@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("dbt")
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A module runs on Iceberg, or on each lake that it names, as in tests/integration."""
+    if "lake" in metafunc.fixturenames:
+        lakes = getattr(metafunc.module, "LAKES", ("iceberg",))
+        metafunc.parametrize("lake", lakes, indirect=True, scope="session")
+
+
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     """Stop the JVM with the last test of this folder."""
     if nextitem is None or HERE not in nextitem.path.parents:
@@ -28,10 +35,11 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 @pytest.fixture(scope="session")
-def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
+def lake(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
     """The lake of all projects."""
-    prepare_environment(tmp_path_factory.mktemp("lake"))
-    return Lake()
+    prepare_environment(tmp_path_factory.mktemp(request.param), request.param)
+    yield Lake(request.param)
+    stop_jvm()
 
 
 @pytest.fixture(scope="session")

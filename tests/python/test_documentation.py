@@ -115,7 +115,7 @@ def test_every_column_that_a_model_has_is_listed_in_order(
             )
     found = {name: list(model["columns"]) for name, model in models.items() if name in expected}
     assert found == expected
-    assert set(models) - set(expected) == {"accounts", "dead_letters"}
+    assert set(models) - set(expected) == {"accounts", "dead_letters", "ledger"}
 
 
 def declared(code: str) -> list[str]:

@@ -4,6 +4,8 @@ All cases are views of one small project, built and tested by one process in one
 test are read by running its compiled query once more there, so that a case can say which rows it expects.
 """
 
+# ruff: noqa: E501 - a sentence stands on one line where it can
+
 from __future__ import annotations
 
 import json
@@ -214,6 +216,29 @@ MODELS = {
             {{ error('key_missing', 'di') }} as _cdc_error
     """,
     "changes_none": "select * from {{ ref('changes_good') }} where false",
+    "messages_of_runs": """
+        select 't' as topic, partition, offset, timestamp'2026-01-01 00:00:00' as timestamp,
+            timestamp_seconds(1767225600 + 3600 * run) as batch, {{ no_error() }} as error
+        from values (0, 1L, 1), (0, 3L, 1), (0, 5L, 1), (0, 7L, 2), (1, 0L, 1) as read(partition, offset, run)
+    """,
+    "messages_of_a_bad_night": """
+        select * from {{ ref('messages_of_runs') }}
+        union all select 't', 0, 10L, timestamp'2026-01-01 00:00:00', timestamp'2026-01-02 00:00:00', {{ no_error() }}
+        union all select 't', 2, 0L, timestamp'2026-01-01 00:00:00', timestamp'2026-01-02 00:00:00', {{ no_error() }}
+        union all select 't', 1, 0L, timestamp'2026-02-01 00:00:00', timestamp'2026-01-02 00:00:00',
+            {{ error('offset_taken') }}
+    """,
+    "ledger_good": """
+        select * from values
+            ('t', timestamp_seconds(1767229200), 4, 2, 1, 0, 1, 0, 0),
+            ('t', timestamp_seconds(1767232800), 1, 0, 0, 0, 0, 1, 0)
+        as ledger(topic, batch, read, applied, superseded, duplicate, control, unrouted, rejected)
+    """,
+    "ledger_bad": """
+        select topic, batch, read, applied, superseded, duplicate, control, 0 as unrouted, rejected
+        from {{ ref('ledger_good') }}
+        union all select 't', timestamp_seconds(0), 1, 1, 0, 0, 0, 0, 0
+    """,
     "current_with_unknown_values": """
         select * from values (1, array('note', 'name')), (2, null) as rows(id, _cdc_absent)
     """,
@@ -334,7 +359,7 @@ CASES = [
         "messages_bad",
         {"raw": "ref('raw_good')"},
         found=(
-            "t 0 2 the messages model has it 2 times",
+            "t 0 2 the messages model has it 2 times, the raw table 1",
             "t 1 2 the messages model lacks it",
             "t 9 8 the raw table lacks it",
             "t 9 9 the raw table lacks it",
@@ -365,7 +390,7 @@ CASES = [
         "messages_bad",
         {"raw": "ref('raw_good')", "changes": ["ref('changes_of_orders')", "ref('changes_of_items')"]},
         found=(
-            "t 0 2 the messages model has it 2 times",
+            "t 0 2 the messages model has it 2 times, the raw table 1",
             "t 1 2 the messages model lacks it",
             "t 9 8 changes_of_items lacks it",
             "t 9 9 changes_of_orders lacks it",
@@ -444,6 +469,46 @@ CASES = [
         found=("di no message carried this column",),
     ),
     Case("a model without rows says nothing", "columns_found", "changes_none"),
+    Case("gaps of Kafka's own pass", "topics_whole", "messages_of_runs"),
+    Case(
+        "a hole an added partition and a topic made anew are found",
+        "topics_whole",
+        "messages_of_a_bad_night",
+        found=(
+            "t 0 hole 10 Offsets 8 to 9 of partition 0 of topic t were never read: they are gone from between two "
+            "runs. Land them from a copy of the topic, which the next dbt run reads; or let the source send the rows "
+            "of its tables anew. hole t 0 10",
+            "t 1 made_anew 0 Topic t was deleted and made anew: from 2026-02-01 00:00:00 on, messages of partition 1 "
+            "stand at offsets that others had before. Give them offsets behind those in raw_columns of the models "
+            "that read it, {'offset': \"offset + case when topic = 't' and timestamp >= '2026-02-01 00:00:00' then "
+            '1000000000 else 0 end"}, and the next dbt run reads them. made_anew t 1 0',
+            "t 2 partition_added 0 Partition 2 of topic t was first read at 2026-01-02 00:00:00, later than the topic: "
+            "it was added, and is read. Where the format is ordered by offset, test its changes models with "
+            "spark_cdc.one_partition_per_key. partition_added t 2 0",
+        ),
+    ),
+    Case(
+        "faults that are settled pass",
+        "topics_whole",
+        "messages_of_a_bad_night",
+        {"accepted": ["hole t 0 10", "made_anew t 1 0", "partition_added t 2 0"]},
+    ),
+    Case(
+        "accounts that add up pass",
+        "accounts_add_up",
+        "ledger_good",
+        {"messages": ["ref('messages_of_runs')"]},
+    ),
+    Case(
+        "messages without an account and runs that read nothing are found",
+        "accounts_add_up",
+        "ledger_bad",
+        {"messages": ["ref('messages_of_runs')"]},
+        found=(
+            "t 1970-01-01 00:00:00 None 1 1",
+            "t 2026-01-01 02:00:00 1 1 0",
+        ),
+    ),
     Case("rows whose values are all known pass", "no_unknown_values", "current_good", KEY),
     Case(
         "rows with values that were never sent are found",
@@ -680,6 +745,18 @@ KEY_SAYS = f"argument `key` must be a list of column names, such as ['id']; got 
             {"history": RAW, "key": ["id"]},
             "argument `model` must be a model or a source without a `where`; got a query. "
             "Take the `where` out: the whole of both models is compared.",
+        ),
+        (
+            "accounts_add_up",
+            {"messages": RAW},
+            "argument `messages` must be a list of relations, such as [ref('orders')]; "
+            "got `{'identifier': 'raw'}`. Put the relation in square brackets.",
+        ),
+        (
+            "topics_whole",
+            {"accepted": "hole"},
+            "argument `accepted` must be a list of texts, such as ['hole shop 0 1200']; got `hole`. "
+            "Copy the column accept of each fault that is settled.",
         ),
         (
             "valid_op",

@@ -1,0 +1,113 @@
+{#-
+    The states of each key's row -> its versions: the CTE `versions` and those before it. A turn is a state from which on
+    something else is to be seen, and begins a version unless it only ends one (`invalidate`).
+-#}
+{%- macro _version_ctes(key, columns, variants, options) -%}
+    {%- set others = columns | reject('in', key) | list -%}
+    {%- set hard_deletes = options.hard_deletes or 'new_record' -%}
+    {%- set seen = ['_cdc_is_deleted'] -%}
+    {%- for name in options.track_columns or others if name in others -%}
+        {%- do seen.append(spark_cdc._comparable(name, variants)) -%}
+    {%- endfor -%}
+    {%- set seen = 'struct(' ~ seen | join(', ') ~ ')' -%}
+    {%- if hard_deletes == 'ignore' -%}
+        {%- set seen = 'last_value(case when not _cdc_is_deleted then ' ~ seen ~ ' end) ignore nulls over so_far' -%}
+    {%- endif -%}
+row_states_seen as (
+
+    select
+        {{ spark_cdc._quoted(columns + spark_cdc._effect_columns()) }},
+        coalesce(_cdc_stored_last_sequence, _cdc_sequence) as _cdc_last_sequence,
+        coalesce(_cdc_stored_valid_from, _cdc_committed_at) as _cdc_happened_at,
+        lag(_cdc_sequence) over so_far is null as _cdc_is_first,
+        {{ seen }} as _cdc_seen
+    from row_states
+    window so_far as (partition by {{ spark_cdc._quoted(key) }} order by _cdc_sequence)
+
+),
+
+row_states_compared as (
+
+    select
+        *,
+        _cdc_is_first or (
+            {{ 'true' if options.keep_unchanged else 'not _cdc_seen <=> lag(_cdc_seen) over so_far' }}
+            {{- ' and not _cdc_is_deleted' if hard_deletes == 'ignore' }}
+        ) as _cdc_is_turn
+    from row_states_seen
+    window so_far as (partition by {{ spark_cdc._quoted(key) }} order by _cdc_sequence)
+
+),
+
+row_states_in_time as (
+
+    select
+        *,
+        {{ '_cdc_is_turn' if hard_deletes == 'new_record' else '_cdc_is_turn and (_cdc_is_first or not _cdc_is_deleted)' }}
+            as _cdc_is_version,
+        coalesce(
+            max(case when _cdc_is_turn then _cdc_happened_at end) over so_far, timestamp'1970-01-01 00:00:00 UTC'
+        ) as valid_from
+    from row_states_compared
+    window so_far as (partition by {{ spark_cdc._quoted(key) }} order by _cdc_sequence)
+
+),
+
+row_states_numbered as (
+
+    select
+        *,
+        count_if(_cdc_is_version) over (partition by {{ spark_cdc._quoted(key) }} order by _cdc_sequence) as _cdc_version
+    from row_states_in_time
+
+),
+
+{#- A null that was sent makes no version of one that was not, but it is known from now on. #}
+versions_confirmed as (
+
+    select
+        *,
+        max(_cdc_last_sequence) over of_version as _cdc_confirmed_by,
+        last_value(case when _cdc_is_version or not _cdc_is_deleted then
+            struct({{ spark_cdc._quoted(others + ['_cdc_absent']) }})
+        end) ignore nulls over of_version as _cdc_shown,
+        last_value(struct(_cdc_is_deleted, _cdc_topic, _cdc_partition, _cdc_offset)) over of_version as _cdc_last,
+        min(case when _cdc_is_deleted then valid_from end) over of_version as _cdc_deleted_at
+    from row_states_numbered
+    window of_version as (
+        partition by {{ spark_cdc._quoted(key) }}, _cdc_version order by _cdc_sequence
+        rows between unbounded preceding and unbounded following
+    )
+
+),
+
+versions as (
+
+    select
+        {{ spark_cdc._quoted(key) }},
+        {%- for name in others + ['_cdc_absent'] %}
+        _cdc_shown.{{ spark_cdc._quote(name) }},
+        {%- endfor %}
+        _cdc_op,
+        {{ '_cdc_last.' if hard_deletes == 'ignore' }}_cdc_is_deleted,
+        _cdc_sequence,
+        _cdc_committed_at,
+        _cdc_transaction_id,
+        _cdc_last._cdc_topic,
+        _cdc_last._cdc_partition,
+        _cdc_last._cdc_offset,
+        _cdc_confirmed_by as _cdc_last_sequence,
+        valid_from,
+        {%- set next_version = 'lead(valid_from) over (partition by ' ~ spark_cdc._quoted(key) ~ ' order by _cdc_sequence)' %}
+        {%- if hard_deletes == 'invalidate' %}
+        coalesce(_cdc_deleted_at, {{ next_version }}) as valid_to
+        {%- elif hard_deletes == 'ignore' %}
+        case when _cdc_is_deleted then valid_from else {{ next_version }} end as valid_to
+        {%- else %}
+        {{ next_version }} as valid_to
+        {%- endif %}
+    from versions_confirmed
+    where _cdc_is_version
+
+)
+{%- endmacro -%}

@@ -1,0 +1,26 @@
+{#-
+    A row returned is a fault of a topic that nobody has settled: it was made anew, got a partition, or lost messages before they
+    were landed. What each means, and how to go on, says the row's sentence: see `topic_faults`. A fault that is settled is named
+    in `accepted`, as its column `accept` has it: accepted: ['hole shop 0 1200'].
+-#}
+{%- test topics_whole(model, accepted=none) -%}
+    {%- if accepted is not none and (accepted is string or accepted is mapping or accepted is not iterable) -%}
+        {%- do spark_cdc._raise(
+            'topics_whole', 'accepted', 'a list of texts, such as [\'hole shop 0 1200\']', spark_cdc._show(accepted),
+            'Copy the column accept of each fault that is settled.'
+        ) -%}
+    {%- endif -%}
+    {{- return(adapter.dispatch('test_topics_whole', 'spark_cdc')(model, accepted or [])) -}}
+{%- endtest -%}
+
+{%- macro default__test_topics_whole(model, accepted) -%}
+    {%- do spark_cdc._only_spark('topics_whole') -%}
+{%- endmacro -%}
+
+{%- macro spark__test_topics_whole(model, accepted) -%}
+select *
+from ({{ spark_cdc.topic_faults([model]) }})
+{%- if accepted %}
+where accept not in ({{ spark_cdc._literals(accepted) }})
+{%- endif %}
+{%- endmacro -%}

@@ -1,0 +1,64 @@
+{#-
+    What a table's properties say holds for the commit that they name, and for no other: rows and properties are two commits,
+    and between them a run may die or another one may write. So a run names its own commit only if it is the only one since the
+    commit that it computed its rows from; and where the table has gone on from the commit that is named, nothing is known, and
+    all changes are read again.
+-#}
+
+{#- Those of `commits` behind `commit` that changed rows; none where `commit` is not known (any more). -#}
+{%- macro _commits_since(commits, commit) -%}
+    {%- set newer = [] -%}
+    {%- for found in commits -%}
+        {%- if found.id == commit -%}
+            {{- return(newer) -}}
+        {%- endif -%}
+        {%- if found.changes_rows -%}
+            {%- do newer.append(found.id) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{- return(newer if commit == 'none' else none) -}}
+{%- endmacro -%}
+
+{#- A table's commits, the latest first. -#}
+{%- macro _commits(relation, file_format) -%}
+    {%- set commits = [] -%}
+    {%- if file_format == 'iceberg' -%}
+        {#- a letter before the number, so that dbt leaves it a text -#}
+        {%- set found -%}
+            select concat('s', snapshot_id), operation
+            from {{ relation }}.history
+            inner join {{ relation }}.snapshots using (snapshot_id)
+            order by made_current_at desc
+            limit 50
+        {%- endset -%}
+        {%- for row in run_query(found).rows -%}
+            {%- do commits.append({'id': row[0][1:], 'changes_rows': row[1] != 'replace'}) -%}
+        {%- endfor -%}
+    {%- else -%}
+        {%- for row in run_query('describe history ' ~ relation ~ ' limit 50').rows -%}
+            {%- do commits.append({
+                'id': row['version'] | int | string,
+                'changes_rows': row['operation'] not in [
+                    'SET TBLPROPERTIES', 'UNSET TBLPROPERTIES', 'ADD COLUMNS', 'CHANGE COLUMN', 'CHANGE COLUMNS',
+                    'UPGRADE PROTOCOL', 'OPTIMIZE', 'REORG', 'VACUUM START', 'VACUUM END', 'COMPUTE STATS',
+                ],
+            }) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {{- return(commits) -}}
+{%- endmacro -%}
+
+{#- After rows were written: their commit. Two runs that write one table at once stop here, and the next one sets it right. -#}
+{%- macro _own_commit(target_relation, settings, materialization, computed_from) -%}
+    {%- set commits = spark_cdc._commits_since(
+        spark_cdc._commits(target_relation, settings.file_format), computed_from
+    ) -%}
+    {%- if commits is none or commits | length > 1 -%}
+        {%- do exceptions.raise_compiler_error(
+            'spark_cdc.' ~ materialization ~ ': another run wrote ' ~ target_relation ~ ' at the same time as this one, and its '
+            ~ 'rows may be wrong now. Run `dbt retry`, which makes them right from all changes. Let one run of a model end '
+            ~ 'before the next one starts.'
+        ) -%}
+    {%- endif -%}
+    {{- return(commits[0] if commits else computed_from) -}}
+{%- endmacro -%}

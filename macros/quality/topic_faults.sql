@@ -1,0 +1,153 @@
+{#-
+    What the messages show of a bad night, one row a fault: topic, partition, fault, offset, sentence (what happened and the
+    command or line that goes on), accept (what `topics_whole` has to be told once it is settled).
+
+    made_anew        messages stand at offsets that others had before: see the error code offset_taken
+    partition_added  a partition whose first message was read in a later run than the topic's first: its messages are read,
+                     but a key may have moved to it, and offsets do not order changes of two partitions
+    hole             offsets that were never read lie between the messages of two runs: they were deleted, by retention
+                     mostly, before they were landed. Kafka itself leaves gaps, of transactions and of compaction; a gap counts
+                     only if it is wider than all gaps of its topic between messages of one run, and than one offset
+
+    messages  list of models made by `messages`, incremental ones: what runs read is told by their column `batch`
+-#}
+{%- macro topic_faults(messages) -%}
+    {%- do spark_cdc._require_relations('topic_faults', {'messages': messages}) -%}
+    {{- return(adapter.dispatch('topic_faults', 'spark_cdc')(messages)) -}}
+{%- endmacro -%}
+
+{%- macro default__topic_faults(messages) -%}
+    {%- do spark_cdc._only_spark('topic_faults') -%}
+{%- endmacro -%}
+
+{%- macro spark__topic_faults(messages) -%}
+with messages as (
+
+    {%- for relation in messages %}
+    select topic, partition, offset, timestamp, batch, error from {{ relation }}
+    {{ 'union all' if not loop.last }}
+    {%- endfor %}
+
+),
+
+first_readings as (
+
+    select topic, partition, offset, min(batch) as batch
+    from messages
+    group by topic, partition, offset
+
+),
+
+neighbours as (
+
+    select
+        topic,
+        partition,
+        offset,
+        batch,
+        lag(offset) over in_order as previous_offset,
+        lag(batch) over in_order as previous_batch
+    from first_readings
+    window in_order as (partition by topic, partition order by offset)
+
+),
+
+own_gaps as (
+
+    select topic, greatest(max(case when batch = previous_batch then offset - previous_offset - 1 end), 1) as width
+    from neighbours
+    group by topic
+
+),
+
+holes as (
+
+    select
+        neighbours.topic,
+        neighbours.partition,
+        'hole' as fault,
+        neighbours.offset,
+        concat(
+            'Offsets ', neighbours.previous_offset + 1, ' to ', neighbours.offset - 1, ' of partition ', neighbours.partition,
+            ' of topic ', neighbours.topic, ' were never read: they are gone from between two runs. Land them from a copy of the ',
+            'topic, which the next dbt run reads; or let the source send the rows of its tables anew.'
+        ) as sentence
+    from neighbours
+    inner join own_gaps on neighbours.topic <=> own_gaps.topic
+    where
+        not neighbours.batch <=> neighbours.previous_batch
+        and neighbours.offset - neighbours.previous_offset - 1 > coalesce(own_gaps.width, 1)
+
+),
+
+partitions as (
+
+    select
+        topic,
+        partition,
+        min(batch) as batch,
+        min(offset) as offset,
+        min(min(batch)) over (partition by topic) as first_batch
+    from first_readings
+    group by topic, partition
+
+),
+
+added_partitions as (
+
+    select
+        topic,
+        partition,
+        'partition_added' as fault,
+        offset,
+        concat(
+            'Partition ', partition, ' of topic ', topic, ' was first read at ', batch, ', later than the topic: it was added, and ',
+            'is read. Where the format is ordered by offset, test its changes models with spark_cdc.one_partition_per_key.'
+        ) as sentence
+    from partitions
+    where batch > first_batch
+
+),
+
+topics_made_anew as (
+
+    select
+        topic,
+        partition,
+        'made_anew' as fault,
+        min(offset) as offset,
+        concat(
+            'Topic ', topic, ' was deleted and made anew: from ', min(timestamp), ' on, messages of partition ', partition,
+            ' stand at offsets that others had before. Give them offsets behind those in raw_columns of the models that read it, {',
+            '\'offset\': "offset + case when topic = \'', replace(topic, '\'', '\'\''), '\' and timestamp >= \'', min(timestamp),
+            '\' then 1000000000 else 0 end"}, and the next dbt run reads them.'
+        ) as sentence
+    from messages
+    where error.code = 'offset_taken'
+    group by topic, partition
+
+),
+
+faults as (
+
+    select * from holes
+
+    union all
+
+    select * from added_partitions
+
+    union all
+
+    select * from topics_made_anew
+
+)
+
+select
+    topic,
+    partition,
+    fault,
+    offset,
+    sentence,
+    concat_ws(' ', fault, topic, partition, offset) as accept
+from faults
+{%- endmacro -%}

@@ -1,0 +1,193 @@
+"""Many logs in one table: dbt runs batch by batch, and what the tables hold is asked for log by log."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from harness import LOG4J2, REPOSITORY, Project
+from logs import BATCHES, COLUMNS, SCHEMA, Log, batch_time
+from reference import State, Tables, Version, fold, versions_of
+
+PROJECT = Path(__file__).resolve().parent / "project"
+JARS = {
+    "iceberg": ("iceberg-spark-runtime-4.1_2.13-1.12.0.jar", "sqlite-jdbc-3.50.3.0.jar"),
+    "delta": ("delta-spark_4.1_2.13-4.4.0.jar", "delta-storage-4.4.0.jar"),
+}
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A model and the options that it has. With `one_table` all logs are one source table."""
+
+    name: str
+    options: dict[str, Any] = field(default_factory=dict)
+    one_table: bool = False
+
+    @property
+    def is_history(self) -> bool:
+        """Whether the model is a history."""
+        return self.name.startswith("history")
+
+    def wanted(self, logs: Sequence[Log]) -> dict[int, set[Row]]:
+        """All rows that the table has to hold: log -> its rows."""
+        made = self._made if self.is_history else current
+        if not self.one_table:
+            return {number: made(fold(log.changes(number))) for number, log in enumerate(logs)}
+        changes = [
+            replace(change, key=change.key and (number, *change.key), old_key=change.old_key and (number, *change.old_key))
+            for number, log in enumerate(logs)
+            for change in log.changes(number)
+            if change.key or number == truncates_of(logs)
+        ]  # fmt: skip
+        found: dict[int, set[Row]] = {}
+        for row in made(fold(changes)):
+            found.setdefault(row[0], set()).add(row[1:])
+        return found
+
+    def _made(self, tables: Tables) -> set[Row]:
+        return history(tables, **self.options)
+
+
+def truncates_of(logs: Sequence[Log]) -> int:
+    """The log whose truncates act on all logs that are one table: the one that has most of them."""
+    return max(
+        range(len(logs)), key=lambda number: sum(one.op == "truncate" for one in logs[number].messages)
+    )
+
+
+def current(tables: Tables) -> set[Row]:
+    """The current table, every column."""
+    return {
+        (*key, *_state(*[states[-1]] * 3, states[-1].values is None)) for key, states in tables.states.items()
+    }
+
+
+def history(tables: Tables, **options: Any) -> set[Row]:
+    """The history table, every column."""
+
+    def is_deleted(version: Version) -> bool:
+        return (version.last if options.get("hard_deletes") == "ignore" else version.first).values is None
+
+    return {
+        (
+            *key, *_state(version.first, version.shown, version.last, is_deleted(version)), version.valid_from, version.valid_to,
+            version.last.sequence,
+        )
+        for key, states in tables.states.items()
+        for version in versions_of(states, **options)
+    }  # fmt: skip
+
+
+def _state(first: State, shown: State, last: State, is_deleted: bool) -> Row:
+    absent = None if shown.values is None else tuple(sorted(set(COLUMNS) - set(shown.values))) or None
+    return (
+        *((shown.values or {}).get(name) for name in COLUMNS), first.change.op, is_deleted, first.sequence,
+        first.change.at, first.change.transaction, absent, *(last.change.place or ()),
+    )  # fmt: skip
+
+
+CURRENT_COLUMNS = (
+    "id", *COLUMNS, "_cdc_op", "_cdc_is_deleted", "_cdc_sequence", "_cdc_committed_at", "_cdc_transaction_id",
+    "_cdc_absent", "_cdc_topic", "_cdc_partition", "_cdc_offset",
+)  # fmt: skip
+HISTORY_COLUMNS = (*CURRENT_COLUMNS, "valid_from", "valid_to", "_cdc_last_sequence")
+
+
+class Lake:
+    """A lake with the tables of many logs."""
+
+    def __init__(self, file_format: str, folder: Path) -> None:
+        (folder / "log4j2.properties").write_text(LOG4J2)
+        os.environ["CONVERGENCE_LAKE"] = str(folder)
+        os.environ["CONVERGENCE_JARS"] = ",".join(
+            str(REPOSITORY / ".jars" / name) for name in JARS[file_format]
+        )
+        os.environ["CONVERGENCE_LOG4J2"] = str(folder / "log4j2.properties")
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+        self.file_format = file_format
+        self.project = Project(folder / "project", "converge", PROJECT)
+        self.dbt("show", "--inline", "select 1")
+
+    def dbt(self, *arguments: str) -> None:
+        """Run a dbt command that has to succeed."""
+        self.project.dbt(*arguments, "--target", self.file_format).must_succeed()
+
+    @property
+    def spark(self) -> Any:
+        """The session of dbt's own connection."""
+        from pyspark.sql import SparkSession
+
+        return SparkSession.builder.getOrCreate()
+
+    def fill(self, logs: Sequence[Log]) -> None:
+        """Let the rows of all logs lie ready."""
+        rows = [row for number, log in enumerate(logs) for row in log.rows(number)]
+        self.spark.sql("create schema if not exists logs")
+        self.write("changes", rows, SCHEMA)
+
+    def write(self, table: str, rows: Iterable[Row], schema: str) -> None:
+        """Write a table of the schema `logs` anew."""
+        frame = self.spark.createDataFrame(list(rows), schema)
+        frame.createOrReplaceTempView("rows_to_write")
+        self.spark.sql(
+            f"create or replace table logs.{table} using {self.file_format} as select * from rows_to_write"
+        )
+
+    def run(self, batch: int, *models: str, truncates_of: int = 0, fresh: bool = False) -> None:
+        """Run models with all that has come until a batch."""
+        self.write("now", [(batch_time(batch), truncates_of)], "arrived_at timestamp, truncates_of bigint")
+        self.dbt("run", "--select", *models, *(["--full-refresh"] if fresh else []))
+
+    def rows(self, table: str, kind: Kind) -> dict[int, set[Row]]:
+        """What a table holds: log -> its rows."""
+        columns = HISTORY_COLUMNS if kind.is_history else CURRENT_COLUMNS
+        number = "log" if kind.one_table else "cast(substr(_cdc_origin, 5) as bigint)"
+        found: dict[int, set[Row]] = {}
+        for row in self.spark.sql(f"select {number}, {', '.join(columns)} from converge.{table}").collect():
+            of_log = found.setdefault(row[0], set())
+            made = tuple(_plain(value, name) for name, value in zip(columns, row[1:], strict=True))
+            assert made not in of_log, f"{table} has a row twice: {made}"
+            of_log.add(made)
+        return found
+
+
+def _plain(value: Any, name: str) -> Any:
+    if name == "_cdc_absent":
+        return None if value is None else tuple(sorted(value))
+    if name.endswith("sequence"):
+        return tuple(int(part) for part in value)
+    return value.replace(tzinfo=None) if isinstance(value, datetime) else value
+
+
+def play(lake: Lake, logs: Sequence[Log], kinds: Sequence[Kind]) -> dict[int, str]:
+    """Run the logs batch by batch and all at once; tell what differs, by log."""
+    lake.fill(logs)
+    names = [kind.name for kind in kinds]
+    for batch in range(BATCHES):
+        models = [f"split_{name}" for name in names]
+        if batch == 0:
+            models += [f"whole_{name}" for name in names]
+        lake.run(batch, *models, truncates_of=truncates_of(logs), fresh=batch == 0)
+    bad: dict[int, str] = {}
+    for kind in kinds:
+        wanted = kind.wanted(logs)
+        for way in ("split", "whole"):
+            got = lake.rows(f"{way}_{kind.name}", kind)
+            for number in sorted(got.keys() | wanted.keys()):
+                rows = got.get(number, set()), wanted.get(number, set())
+                if rows[0] != rows[1]:
+                    bad.setdefault(number, f"{way}_{kind.name}:\n" + difference(*rows))
+    return bad
+
+
+def difference(got: set[Row], wanted: set[Row]) -> str:
+    """Say which rows are too many and which are missing."""
+    lines = [f"  too many: {row}" for row in sorted(got - wanted, key=str)]
+    return "\n".join(lines + [f"  missing:  {row}" for row in sorted(wanted - got, key=str)])

@@ -1,0 +1,42 @@
+"""`kill -9` of dbt and its JVM at places where it hurts; a plain run, and all is as if nothing had happened.
+
+`make torture` kills more often, at every place and at random moments.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from kills import PLAIN_RUN, STEPS, Siege, running
+
+# Each lake with its own five: the places differ in what a lake has to guarantee there.
+KILLS = {
+    "iceberg": (
+        "after landing",
+        "while messages are written",
+        "history: files written, MERGE not committed",
+        "current: after the MERGE, before the table properties",
+        "current: rows stand in a scratch table",
+    ),
+    "delta": (
+        "current: files written, MERGE not committed",
+        "history: after the MERGE, before the table properties",
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lake", KILLS)
+def test_plain_run_repairs_what_a_kill_left(tmp_path: Path, lake: str) -> None:
+    """Tables as the source's log says, each message once, and no scratch table left."""
+    siege = Siege(tmp_path, lake, seed=1)
+    siege.workload.goes_on(40)
+    with running(siege) as worker:
+        worker.must_run()
+        for name in KILLS[lake]:
+            siege.workload.goes_on()
+            assert siege.kill(worker, name, PLAIN_RUN, STEPS[name]), f"the run never came there: {name}"
+            worker = siege.start()
+            siege.repair(worker)
+    assert sum(siege.killed.values()) == len(KILLS[lake])

@@ -1,0 +1,154 @@
+"""A process that runs dbt, and can be told where to stop: it kills itself and its JVM, or waits for a file.
+
+It is started with a project's folder, reads orders from standard input, one JSON a line, and answers each:
+    {"run": ["run"], "stops": [{...}]} one dbt command, and where it stops, place after place: see `Stop`
+    {"look": "schema", "into": path}   writes the rows of all tables of a schema, pickled
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import re
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+COMMENT = re.compile(r"\s*/\*.*?\*/\s*", re.DOTALL)
+NODE = re.compile(r'"node_id": "model\.shop\.(\w+)"')
+
+
+@dataclass
+class Stop:
+    """A place in a run: a statement of a model, by the beginning of its text, and a moment of it.
+
+    `when` is before, after, or writing: as soon as a file that fits `files` is new, while the statement runs.
+    With `seconds` instead, the place is wherever the run is by then. With `wait_for`, a file, it does not die
+    but waits until the file is there.
+    """
+
+    model: str = ""
+    statement: str = ""
+    when: str = "before"
+    files: str = ""
+    seconds: float | None = None
+    wait_for: str | None = None
+
+    def happens(self) -> None:
+        """Stop here."""
+        if self.wait_for is None:
+            os.killpg(os.getpgrp(), signal.SIGKILL)
+        wait_for = Path(self.wait_for)
+        wait_for.with_suffix(".reached").touch()
+        while not wait_for.exists():
+            time.sleep(0.01)
+
+    def fits(self, sql: str) -> bool:
+        """Whether a statement, with dbt's comment before it, is the one."""
+        node = NODE.search(sql)
+        return (
+            self.seconds is None
+            and node is not None
+            and node[1] == self.model
+            and re.match(self.statement, COMMENT.sub("", sql, count=1), re.IGNORECASE | re.DOTALL) is not None
+        )
+
+
+class Stopper:
+    """Stands around dbt-spark's cursor, where every statement passes."""
+
+    def __init__(self) -> None:
+        self.stops: list[Stop] = []
+
+    def around(self, execute: Callable) -> Callable:
+        """Wrap the cursor's `execute`."""
+
+        def execute_and_stop(cursor: Any, sql: str, *parameters: Any) -> None:
+            if not self.stops or not self.stops[0].fits(sql):
+                return execute(cursor, sql, *parameters)
+            stop = self.stops.pop(0)
+            if stop.when == "before":
+                stop.happens()
+            if stop.when == "writing":
+                threading.Thread(
+                    target=_watch, args=(stop, set(Path("/").glob(stop.files))), daemon=True
+                ).start()
+            execute(cursor, sql, *parameters)
+            if stop.when == "after":
+                stop.happens()
+
+        return execute_and_stop
+
+
+def _watch(stop: Stop, before: set[Path]) -> None:
+    while not set(Path("/").glob(stop.files)) - before:
+        time.sleep(0.001)
+    stop.happens()
+
+
+def _run(project: str, arguments: list[str]) -> dict[str, Any]:
+    from dbt.cli.main import dbtRunner
+
+    command = [
+        *arguments, "--quiet", "--no-send-anonymous-usage-stats", "--log-level-file", "none",
+        "--project-dir", project, "--profiles-dir", project,
+    ]  # fmt: skip
+    done = dbtRunner().invoke(command)
+    nodes = done.result.results if done.result else ()
+    return {
+        "success": done.success,
+        "failure": str(done.exception or ""),
+        "messages": {node.node.name: str(node.message) for node in nodes if str(node.status) != "success"},
+    }
+
+
+def _look(schema: str, into: str) -> dict[str, Any]:
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.builder.getOrCreate()
+    # Temporary views are listed too, without a schema.
+    names = [row["tableName"] for row in spark.sql(f"show tables in {schema}").collect() if row["namespace"]]
+    tables = {
+        name: [row.asDict(recursive=True) for row in spark.table(f"{schema}.{name}").collect()]
+        for name in names
+    }
+    Path(into).write_bytes(pickle.dumps(tables))
+    return {"success": True}
+
+
+def main() -> None:
+    """Serve until standard input ends."""
+    # What dbt and Spark print goes to the log; the answers keep the pipe.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    project = sys.argv[1]
+    os.chdir(project)
+
+    from dbt.adapters.spark import session
+
+    stopper = Stopper()
+    session.Cursor.execute = stopper.around(session.Cursor.execute)
+    for line in sys.stdin:
+        order = json.loads(line)
+        if "look" in order:
+            answer = _look(order["look"], order["into"])
+        else:
+            stops = stopper.stops = [Stop(**stop) for stop in order.get("stops", ())]
+            timers = [threading.Timer(stop.seconds, stop.happens) for stop in stops if stop.seconds]
+            for timer in timers:
+                timer.start()
+            started = time.monotonic()
+            answer = _run(project, order["run"]) | {"seconds": time.monotonic() - started}
+            for timer in timers:
+                timer.cancel()
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -43,6 +43,13 @@
     {%- for name in key -%}
         {%- do spark_cdc._require_one_of('changes', 'key', name, columns.keys() | list) -%}
     {%- endfor -%}
+    {%- if flags.WHICH == 'run-operation' -%}
+        {#- No operation wants this model's rows: `undeclared_columns` asks which columns its messages carry. -#}
+        {{- return(spark_cdc._carried_columns(
+            relation or messages, format, dialect, parsed_columns, spark_cdc._name_condition(database, schema, table),
+            messages is not none, {'headers': 'headers'} if messages else raw_columns
+        )) -}}
+    {%- endif -%}
     {%- set reading = spark_cdc._columns_to_read(parsed_columns, key) -%}
     {%- if spark_cdc._is_full_refresh() -%}
         {%- do spark_cdc._refuse_to_lose_history(

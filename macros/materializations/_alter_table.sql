@@ -14,15 +14,6 @@
         and size(array_except(array({{ spark_cdc._literals(names) }}), coalesce(_cdc_absent, cast(array() as array<string>)))) > 0
 {%- endmacro -%}
 
-{#- Names and types of a query's columns, without running it. DESCRIBE of a table cuts a struct of many fields. -#}
-{%- macro _column_types(query) -%}
-    {%- set types = {} -%}
-    {%- for row in run_query('describe query ' ~ query).rows -%}
-        {%- do types.update({row[0]: row[1]}) -%}
-    {%- endfor -%}
-    {{- return(types) -}}
-{%- endmacro -%}
-
 {%- macro _file_format(relation) -%}
     {{- return('delta' if relation.is_delta else 'iceberg' if relation.is_iceberg else 'other') -}}
 {%- endmacro -%}

@@ -1,4 +1,4 @@
-"""Operations and schema changes run dbt on a user's project as tests/integration does, with its harness and a lake of their own."""
+"""Operations and schema changes on a user's project, with the harness of tests/integration."""
 
 from __future__ import annotations
 

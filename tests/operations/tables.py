@@ -1,4 +1,4 @@
-"""What a table holds, as two builds of it are compared: every column of every row, but those that say when it was read."""
+"""What a table holds, as two builds of it are compared: all but when it was read."""
 
 from __future__ import annotations
 

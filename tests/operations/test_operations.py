@@ -1,9 +1,13 @@
-"""restate, maintain and prune on tables of a user's project; what they leave is held beside a fold in plain Python."""
+"""restate, maintain, prune and undeclared_columns on tables of a user's project."""
+
+# ruff: noqa: E501 - a sentence and a model stand on one line
 
 from __future__ import annotations
 
 import io
 import os
+import re
+import shlex
 import time
 from collections.abc import Callable
 from contextlib import redirect_stdout
@@ -21,6 +25,7 @@ SCHEMA = "shop_operations"
 LATE = 60 * 24 * 400  # minutes: a commit time that is younger than any horizon
 CURRENT = ("orders", "customers", "profiles")
 TABLES = (*CURRENT, "orders_history", "profiles_history")
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "operations.md"
 CHANGES = """{{{{ config(materialized='incremental') }}}}
 {{{{ spark_cdc.changes({source}, table='{table}', key=['id'], columns={columns}) }}}}
 """
@@ -63,6 +68,7 @@ class Story:
     changes: dict[str, list[Change]] = field(default_factory=dict)
     raw: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     orphans: dict[str, bool] = field(default_factory=dict)
+    commands: list[str] = field(default_factory=list)
 
     def land(self, raw: str, *events: Any) -> None:
         """Let events land, in this order."""
@@ -74,15 +80,23 @@ class Story:
         self.project.run("--vars", "{}")
         self.keep(stage)
 
+    def dbt(self, stage: str, command: str) -> None:
+        """Run one command as the docs write it, and keep what it says of its models."""
+        self.commands.append(command)
+        run = self.project.dbt(*shlex.split(command)[1:])
+        self.printed[stage] = "\n".join(run.messages.values())
+        self.keep(stage)
+
     def operate(self, stage: str, operation: str, arguments: str, succeeds: bool = True) -> None:
         """Run an operation, and keep what it prints."""
         with redirect_stdout(io.StringIO()) as output:
             run = self.project.dbt("run-operation", f"spark_cdc.{operation}", "--args", arguments)
+        self.commands.append(f"dbt run-operation spark_cdc.{operation} --args '{arguments}'")
         self.printed[stage] = output.getvalue()
         assert run.result.success == succeeds, self.printed[stage]
 
     def keep(self, stage: str, *tables: str) -> None:
-        for table in tables or TABLES:
+        for table in tables or (*TABLES, "stg_orders_changes"):
             self.contents[stage, table] = contents(self.lake, f"{SCHEMA}.{table}")
 
 
@@ -139,6 +153,7 @@ def story(lake: Lake, new_project: Callable[[str], Project]) -> Story:
         customers.update(31, person(4, "c4 young"), LATE),
     )
     story.land("profiles", profiles.update(30, {"id": 7, "name": "a stays"}))
+    story.land("profiles", profiles.update(31, {"id": 2, "name": "b", "note": "new at the source"}))
     story.run("right")
 
     damage(lake)
@@ -148,6 +163,11 @@ def story(lake: Lake, new_project: Callable[[str], Project]) -> Story:
     story.keep("dry restate", "orders")
     story.operate("restate orders", "restate", "{model: orders, keys: [1, 99]}")
     story.operate("restate orders_history", "restate", "{model: orders_history, keys: [{id: '2'}]}")
+    story.operate(
+        "restate since",
+        "restate",
+        "{model: orders, since: {topic: raw_operations.shop, partition: 0, offset: 7}}",
+    )
     for table in ("profiles", "profiles_history"):
         story.operate(
             f"restate {table}",
@@ -182,8 +202,14 @@ def story(lake: Lake, new_project: Callable[[str], Project]) -> Story:
         customers.update(25, {"id": 3, "bio": "late bio"}), customers.insert(17, person(8, "late and new", "y")),
     )  # fmt: skip
     story.run("late")
-    result = project.dbt("run", "--full-refresh")
-    story.printed["full refresh"] = "\n".join(result.messages.values())
+    story.dbt("full refresh", "dbt run --full-refresh")
+    story.dbt("fill back", "dbt run --vars '{spark_cdc__fill_back: [stg_orders_changes]}'")
+    story.dbt(
+        "told twice",
+        "dbt run --full-refresh --select stg_orders_changes --vars '{spark_cdc__lose_history: [stg_orders_changes]}'",
+    )
+    story.operate("undeclared", "undeclared_columns", "{model: stg_orders_changes}")
+    story.operate("undeclared profiles", "undeclared_columns", "{model: stg_profiles_changes}")
     return story
 
 
@@ -344,7 +370,32 @@ def test_full_refresh_after_prune_is_refused(story: Story) -> None:
         not in said
     )
     assert (
-        "spark_cdc.changes: a full refresh of stg_customers_changes would lose what raw_operations.customers no longer holds: "
-        "topic raw_operations.customers, partition 0: " in said
+        "spark_cdc.cdc_current: a full refresh of customers would lose what its changes model no longer holds"
+        not in said
     )
-    assert "--vars '{spark_cdc__lose_history: [stg_customers_changes]}'" in said
+    assert "--vars '{spark_cdc__lose_history: [stg_messages]}'" in said
+    for table in ("orders", "orders_history"):
+        assert story.contents["full refresh", table] == story.contents["late", table]
+
+
+def test_fill_back_keeps_what_the_source_no_longer_has(story: Story) -> None:
+    """Where a full refresh would lose it."""
+    for table in ("stg_orders_changes", "orders", "orders_history"):
+        assert story.contents["fill back", table] == story.contents["late", table]
+    assert len(story.contents["told twice", "stg_orders_changes"]) < len(
+        story.contents["late", "stg_orders_changes"]
+    )
+
+
+def test_undeclared_columns_are_lines_to_paste(story: Story) -> None:
+    """With what the messages say of the type, or string; and the declared columns that the last message lacks."""
+    assert "stg_orders_changes does not declare 0 columns of its messages." in story.printed["undeclared"]
+    said = story.printed["undeclared profiles"]
+    assert "stg_profiles_changes does not declare 1 columns of its messages:" in said
+    assert "    'note': 'string',  # in 1 rows, last at 2026-03-01 08:31:00 (partition 0, offset 7)" in said
+
+
+@pytest.mark.parametrize("command", re.findall(r"^dbt run.*", DOCS.read_text(), re.MULTILINE))
+def test_documented_command_is_one_that_ran(story: Story, command: str) -> None:
+    """The docs show no command that nobody ever typed."""
+    assert command in story.commands

@@ -48,7 +48,12 @@
                     else array(false) end
             ) as _cdc_is_retraction
         from {{ changes }}
-        where _cdc_error is null and _cdc_op <> 'truncate'
+        where
+            _cdc_error is null
+            and _cdc_op <> 'truncate'
+            {%- for name in key %}
+            and {{ spark_cdc._quote(name) }} is not null
+            {%- endfor %}
     )
 {%- endmacro -%}
 

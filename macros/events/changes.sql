@@ -6,7 +6,11 @@
     format       the envelope: see `formats()`
     table        the source table's name, exactly as the messages write it; '*' where they name none, or for every table
     database, schema  further parts of the name, where the topic holds several tables of one name
-    key          the columns that identify a row: ['id']
+                 A star inside a name stands for any text: 'orders_*' are all shards of one table. The model then has the
+                 column _cdc_origin, the source table as database.schema.table (a dot inside a name is two), which current
+                 and history tables take into their key
+    key          the columns that identify a row: ['id']; [] of a table without a key: its changes are kept, and a current
+                 or history table over them names the columns that stand in for the key
     columns      {'id': 'bigint', 'amount': 'decimal(20,4)', 'placed_at': 'timestamp_ntz from microseconds'}
     time_zone    the zone of local times where an instant is declared, and of instants where a local time is declared
 
@@ -36,9 +40,11 @@
         ) -%}
     {%- endif -%}
     {%- do spark_cdc._require_text('changes', 'table', table, 'Write the source table\'s name as its messages do.') -%}
-    {%- do spark_cdc._require_names(
-        'changes', 'key', key, 'Name the columns that identify a row, such as key=[\'id\'].'
-    ) -%}
+    {%- if key != [] -%}
+        {%- do spark_cdc._require_names(
+            'changes', 'key', key, 'Name the columns that identify a row, such as key=[\'id\'], or key=[] where there are none.'
+        ) -%}
+    {%- endif -%}
     {%- set parsed_columns = spark_cdc._columns(columns, format, 'changes') -%}
     {%- for name in key -%}
         {%- do spark_cdc._require_one_of('changes', 'key', name, columns.keys() | list) -%}
@@ -111,7 +117,10 @@ read_again as (
     columns
 ) }},
 
-{{ spark_cdc._typed_changes(spark_cdc._last_changes(format, dialect, columns), format, dialect, key, columns, time_zone) }}
+{{ spark_cdc._typed_changes(
+    spark_cdc._last_changes(format, dialect, columns), format, dialect, key, columns, time_zone,
+    has_origin=spark_cdc._is_pattern(database) or spark_cdc._is_pattern(schema) or spark_cdc._is_pattern(table)
+) }}
 {%- if is_kept %},
 
 {{ spark_cdc._seen_cte('raw_messages', reading) }}
@@ -179,11 +188,19 @@ left anti join read_again
 {%- macro _name_condition(database, schema, table) -%}
     {%- set parts = [] -%}
     {%- for column, name in [('database_name', database), ('schema_name', schema), ('table_name', table if table != '*' else none)] -%}
-        {%- if name is not none -%}
+        {%- if spark_cdc._is_pattern(name) -%}
+            {%- set pattern = name | replace('\\', '\\\\') | replace('%', '\\%') | replace('_', '\\_') | replace('*', '%') -%}
+            {%- do parts.append(column ~ ' like ' ~ spark_cdc._literal(pattern)) -%}
+        {%- elif name is not none -%}
             {%- do parts.append(column ~ ' = ' ~ spark_cdc._literal(name)) -%}
         {%- endif -%}
     {%- endfor -%}
     {{- return(parts | join(' and ') if parts else 'true') -}}
+{%- endmacro -%}
+
+{#- Whether a name stands for several source tables. A star alone is no name: it says that the messages have none. -#}
+{%- macro _is_pattern(name) -%}
+    {{- return(name is string and '*' in name and name != '*') -}}
 {%- endmacro -%}
 
 {#- Halves that an earlier run read and whose partners had not come: they are read once more beside the new messages. -#}

@@ -5,7 +5,7 @@
     rewritten while it read the message (a bare 1.50 that came out as 1.5) is read once more from the message with its
     numbers quoted; `_needs_exact_numbers` finds such rows without a second pass over all others.
 -#}
-{%- macro _typed_changes(source, format, dialect, key, columns, time_zone) -%}
+{%- macro _typed_changes(source, format, dialect, key, columns, time_zone, has_origin=false) -%}
     {%- set value = spark_cdc._format_macro(format, 'value') -%}
     {%- set rows = spark_cdc._format_macro(format, 'rows')(dialect) -%}
     {%- set overlays = rows.get('overlays') -%}
@@ -56,6 +56,10 @@ decoded_pairs as (
 typed_changes as (
 
     select
+        {%- if has_origin %}
+        concat_ws('.', replace(database_name, '.', '..'), replace(schema_name, '.', '..'), replace(table_name, '.', '..'))
+            as _cdc_origin,
+        {%- endif %}
         {%- for column in columns %}
         decoded_image.{{ column.quoted }},
         {%- endfor %}

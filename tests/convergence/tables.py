@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from harness import LOG4J2, REPOSITORY, Project
-from logs import BATCHES, COLUMNS, SCHEMA, Log, batch_time
 from reference import State, Tables, Version, fold, versions_of
+
+from logs import BATCHES, COLUMNS, SCHEMA, Log, batch_time
 
 PROJECT = Path(__file__).resolve().parent / "project"
 JARS = {

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from pprint import pformat
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
-from logs import Log, logs, smaller
 from tables import Kind, Lake, play
+
+from logs import Log, logs, smaller
 
 COUNT = int(os.environ.get("SPARK_CDC_LOGS", "300"))
 SEED = int(os.environ.get("SPARK_CDC_SEED", "1"))

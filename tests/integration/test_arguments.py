@@ -1,7 +1,5 @@
 """A wrong macro argument is one sentence at compile time: where, what is allowed, what was got, what to do."""
 
-# ruff: noqa: E501 - a sentence stands on one line where it can, so that a search finds it
-
 from __future__ import annotations
 
 from collections.abc import Callable

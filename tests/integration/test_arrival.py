@@ -4,8 +4,6 @@ Many small logs, each the log of one topic, share the raw tables, so that a few 
 tables differ from the fold, the assertion names the log.
 """
 
-# ruff: noqa: E501 - a model stands on one line
-
 from __future__ import annotations
 
 from collections import defaultdict

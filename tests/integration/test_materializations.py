@@ -3,8 +3,6 @@
 One project with many small models and a few runs; the tests look at what each run said and left.
 """
 
-# ruff: noqa: E501 - a sentence stands on one line where it can, so that a search finds it
-
 from __future__ import annotations
 
 from collections.abc import Callable

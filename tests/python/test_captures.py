@@ -304,7 +304,7 @@ SPELLED = {
         "vb": {"101": "5", "": "0"},
         "pt": {
             "(1,2)": '{"x":1.0,"y":2.0,"wkb":"AQEAAAAAAAAAAADwPwAAAAAAAABA","srid":null}',
-            "(1e+300,-1e-300)": '{"x":1.0E300,"y":-1.0E-300,"wkb":"AQEAAACcdQCIPOQ3flnz+MIfbqWB","srid":null}',  # noqa: E501
+            "(1e+300,-1e-300)": '{"x":1.0E300,"y":-1.0E-300,"wkb":"AQEAAACcdQCIPOQ3flnz+MIfbqWB","srid":null}',
         },
         "ea": {"{sad,ok}": '["sad","ok"]'},
         "ua": {"{a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11}": '["a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"]'},

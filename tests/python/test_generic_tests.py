@@ -4,8 +4,6 @@ All cases are views of one small project, built and tested by one process in one
 test are read by running its compiled query once more there, so that a case can say which rows it expects.
 """
 
-# ruff: noqa: E501 - a sentence stands on one line where it can
-
 from __future__ import annotations
 
 import json

@@ -1,0 +1,92 @@
+"""Shards of one table under one key, tables without a key, and keys that stand in for one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from harness import Lake, Message, Project
+from source_tables import CanalTable, CanalTopic
+
+SCHEMA = "shop_keys"
+INCREMENTAL = "{{ config(materialized='incremental', incremental_strategy='append') }}\n"
+COLUMNS = "columns={'id': 'bigint', 'name': 'string'}"
+OF_SHARDS = f"format='canal', database='shop_*', table='orders_*', key=['id'], {COLUMNS}"
+OF_NOTES = f"format='canal', table='notes', key=[], {COLUMNS}"
+
+
+def marts(name: str, config: str) -> str:
+    """Write a current model over the changes model of the name."""
+    return f"{{{{ config(materialized='cdc_current', {config}) }}}} select * from {{{{ ref('{name}_changes') }}}}\n"
+
+
+FILES = {
+    "models/sources.yml": "sources: [{name: raw_keys, tables: [{name: shop}]}]\n",
+    "models/orders_changes.sql": f"{INCREMENTAL}{{{{ spark_cdc.changes(source('raw_keys', 'shop'), {OF_SHARDS}) }}}}\n",
+    "models/orders.sql": marts("orders", "unique_key=['id']"),
+    "models/orders_shared.sql": marts("orders", "unique_key=['id'], origins_share_keys=true"),
+    "models/notes_changes.sql": f"{INCREMENTAL}{{{{ spark_cdc.changes(source('raw_keys', 'shop'), {OF_NOTES}) }}}}\n",
+    "models/notes.sql": marts("notes", "unique_key=['name']"),
+}
+
+
+@pytest.fixture(scope="module")
+def project(lake: Lake, new_project: Callable[[str], Project]) -> Project:
+    """Two runs over two databases with two shards each, and a table without a key."""
+    project = new_project(SCHEMA)
+    project.remove("models/staging", "models/marts", "models/sources.yml")
+    project.write(FILES)
+    project.dbt("show", "--inline", "select 1").must_succeed()
+    lake.create_raw("shop", schema="raw_keys")
+    shards = {
+        (database, table): CanalTable(CanalTopic(database), table, ["id"])
+        for database in ("shop_a", "shop_b")
+        for table in ("orders_00", "orders_01", "ordersX02")
+    }
+    notes = CanalTable(CanalTopic("shop_a"), "notes", [])
+    for number, events in enumerate([
+        [shard.insert(0, {"id": 1, "name": f"{database} {table}"}) for (database, table), shard in shards.items()]
+        + [notes.insert(0, {"id": 7, "name": "first"}), notes.insert(0, {"id": 7, "name": None})],
+        [
+            shards["shop_a", "orders_00"].truncate(1),
+            shards["shop_b", "orders_00"].update(1, ({"id": 1, "name": "shop_b orders_00"}, {"id": 2, "name": "moved"})),
+            notes.insert(1, {"id": 8, "name": "first"}),
+            notes.insert(1, {"id": 7, "name": None}),
+        ],
+    ]):  # fmt: skip
+        messages: list[Message] = [message for event in events for message in event.messages]
+        lake.land("shop", messages, schema="raw_keys")
+        project.run()
+        assert number < 2
+    return project
+
+
+def test_the_origin_is_part_of_the_key(project: Project, lake: Lake) -> None:
+    rows = lake.rows(
+        f"select _cdc_origin, id, name, _cdc_is_deleted as gone from {SCHEMA}.orders order by _cdc_origin, id"
+    )
+    assert [tuple(row.values()) for row in rows] == [
+        ("shop_a.orders_00", 1, None, True),  # its own truncate
+        ("shop_a.orders_01", 1, "shop_a orders_01", False),
+        ("shop_b.orders_00", 1, None, True),
+        ("shop_b.orders_00", 2, "moved", False),
+        ("shop_b.orders_01", 1, "shop_b orders_01", False),
+    ]
+
+
+def test_origins_share_keys_where_the_user_says_so(project: Project, lake: Lake) -> None:
+    rows = lake.rows(f"select id, name, _cdc_is_deleted as gone from {SCHEMA}.orders_shared order by id")
+    assert [row["id"] for row in rows] == [1, 2]
+    assert rows[1] == {"id": 2, "name": "moved", "gone": False}
+
+
+def test_the_changes_of_a_table_without_a_key_are_kept(project: Project, lake: Lake) -> None:
+    rows = lake.rows(f"select id, name, _cdc_error from {SCHEMA}.notes_changes order by _cdc_sequence")
+    assert [tuple(row.values()) for row in rows] == [
+        (7, "first", None), (7, None, None), (8, "first", None), (7, None, None),
+    ]  # fmt: skip
+
+
+def test_columns_may_stand_in_for_a_key(project: Project, lake: Lake) -> None:
+    """A change whose key is not known is not applied; spark_cdc.key_not_null finds it."""
+    assert lake.rows(f"select name, id from {SCHEMA}.notes") == [{"name": "first", "id": 8}]

@@ -3,12 +3,13 @@
 
     columns     the columns to read: all declared ones, or those that the table has
     undeclared  columns that the table has and the model no longer declares, with their types
+    has_origin  whether `_cdc_origin` is one of them
     before      the fields of `_cdc_before` in the table's order; none where there is no table to go on with
 
     Only a run alters the table: dbt compile, test or docs show the query of the model as it is written.
 -#}
-{%- macro _columns_to_read(columns, key) -%}
-    {%- set as_declared = {'columns': columns, 'undeclared': {}, 'before': none} -%}
+{%- macro _columns_to_read(columns, key, has_origin) -%}
+    {%- set as_declared = {'columns': columns, 'undeclared': {}, 'before': none, 'has_origin': has_origin} -%}
     {%- if not spark_cdc._is_run() or not is_incremental() -%}
         {{- return(as_declared) -}}
     {%- endif -%}
@@ -20,21 +21,22 @@
     {%- set relation = load_cached_relation(this) -%}
     {%- set file_format = spark_cdc._file_format(relation) -%}
     {%- set stored = spark_cdc._stored_changes(relation) -%}
+    {%- if has_origin != stored.has_origin -%}
+        {%- do exceptions.raise_compiler_error(
+            'spark_cdc.changes: model ' ~ model.name ~ ' reads ' ~ ('several source tables' if has_origin else 'one source table')
+            ~ ' now, and its table ' ~ relation ~ (' has' if stored.has_origin else ' lacks') ~ ' the column _cdc_origin. Build the '
+            ~ 'tables anew: dbt run --full-refresh --select ' ~ model.name ~ '+'
+        ) -%}
+    {%- endif -%}
     {%- set found = spark_cdc._schema_differences(declared, stored.columns, file_format) -%}
     {%- if found.values() | select | list -%}
-        {%- do spark_cdc._judge_schema('changes', policy, found, declared, stored.columns, relation) -%}
+        {%- do spark_cdc._judge_schema('changes', policy, found, declared, stored.columns, relation, key) -%}
         {%- do spark_cdc._evolve_table(
             relation, policy, found, file_format, "_cdc_op in ('insert', 'update', 'snapshot')",
             {'_cdc_before': stored.before}
         ) -%}
         {%- set stored = spark_cdc._stored_changes(relation) -%}
     {%- endif -%}
-    {%- for name in key if name not in stored.columns -%}
-        {%- do exceptions.raise_compiler_error(
-            'spark_cdc.changes: column `' ~ name ~ '` of the key is not in ' ~ relation ~ ', the table of model ' ~ model.name
-            ~ '. Set on_schema_change=\'evolve\', or build the tables anew: dbt run --full-refresh --select ' ~ model.name ~ '+'
-        ) -%}
-    {%- endfor -%}
     {%- set undeclared = {} -%}
     {%- for name, type in stored.columns.items() if name not in declared -%}
         {%- do undeclared.update({name: type}) -%}
@@ -43,6 +45,7 @@
         'columns': columns | selectattr('name', 'in', stored.columns) | list,
         'undeclared': undeclared,
         'before': stored.before,
+        'has_origin': has_origin,
     }) -}}
 {%- endmacro -%}
 
@@ -56,50 +59,9 @@
             {%- do before.append(row[0]) -%}
         {%- endif -%}
     {%- endfor -%}
+    {%- set has_origin = columns.pop('_cdc_origin', none) is not none -%}
     {%- for name in spark_cdc.change_columns() -%}
         {%- do columns.pop(name, none) -%}
     {%- endfor -%}
-    {{- return({'columns': columns, 'before': before[:-1]}) -}}
-{%- endmacro -%}
-
-{#-
-    The model's query in the form of the stored table. An append matches a struct's fields by their place, so `_cdc_before` is
-    given them in the table's order. A column that is no longer declared is one that no message carries.
--#}
-{%- macro _as_stored(query, reading) -%}
-    {%- if reading.before is none or (
-        not reading.undeclared and reading.before == reading.columns | map(attribute='name') | list
-    ) -%}
-        {{- return(query) -}}
-    {%- endif -%}
-select
-    {%- for column in reading.columns %}
-    {{ column.quoted }},
-    {%- endfor %}
-    {%- for name, type in reading.undeclared.items() %}
-    cast(null as {{ type }}) as {{ spark_cdc._quote(name) }},
-    {%- endfor %}
-    {%- for name in spark_cdc.change_columns() if name not in ['_cdc_before', '_cdc_absent'] %}
-    {{ name }},
-    {%- endfor %}
-    case when _cdc_before is not null then named_struct(
-        {%- for name in reading.before %}
-        {{ spark_cdc._literal(name) }}, {# -#}
-        {{ 'cast(null as ' ~ reading.undeclared[name] ~ ')' if name in reading.undeclared else '_cdc_before.' ~ spark_cdc._quote(name) }}
-        {{- ',' if not loop.last }}
-        {%- endfor %}
-    ) end as _cdc_before,
-    {%- if reading.undeclared %}
-    case
-        when _cdc_op in ('insert', 'update', 'snapshot') then array_union(
-            coalesce(_cdc_absent, cast(array() as array<string>)), array({{ spark_cdc._literals(reading.undeclared) }})
-        )
-        else _cdc_absent
-    end as _cdc_absent
-    {%- else %}
-    _cdc_absent
-    {%- endif %}
-from (
-    {{ query }}
-)
+    {{- return({'columns': columns, 'before': before[:-1], 'has_origin': has_origin}) -}}
 {%- endmacro -%}

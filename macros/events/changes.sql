@@ -56,8 +56,10 @@
             messages is not none, {'headers': 'headers'} if messages else raw_columns
         )) -}}
     {%- endif -%}
-    {%- set reading = spark_cdc._columns_to_read(parsed_columns, key) -%}
-    {%- if spark_cdc._is_full_refresh() -%}
+    {%- set reading = spark_cdc._columns_to_read(
+        parsed_columns, key, spark_cdc._is_pattern(database) or spark_cdc._is_pattern(schema) or spark_cdc._is_pattern(table)
+    ) -%}
+    {%- if spark_cdc._is_run() and spark_cdc._is_full_refresh() -%}
         {%- do spark_cdc._refuse_to_lose_history(
             'changes', spark_cdc._positions_of_changes(this),
             spark_cdc._positions_of_messages(relation or messages, none if messages else raw_columns), relation or messages
@@ -66,7 +68,7 @@
     {%- set query = spark_cdc._as_stored(adapter.dispatch('changes', 'spark_cdc')(
         relation, format, table, key, reading.columns, database, schema, dialect, messages, raw_columns, time_zone
     ), reading) -%}
-    {%- if spark_cdc._fills_back() -%}
+    {%- if spark_cdc._is_run() and spark_cdc._fills_back() -%}
         {%- do spark_cdc._fill_back(query, reading) -%}
         {%- set query = 'select * from ' ~ this ~ ' where false' -%}
     {%- endif -%}

@@ -17,7 +17,8 @@
     {%- set found = spark_cdc._schema_differences(table.types, stored, file_format) -%}
     {%- if found.values() | select | list -%}
         {%- do spark_cdc._judge_schema(
-            table.materialization, settings.on_schema_change, found, table.types, stored, existing_relation
+            table.materialization, settings.on_schema_change, found, table.types, stored, existing_relation,
+            table.key
         ) -%}
         {%- do spark_cdc._evolve_table(
             existing_relation, settings.on_schema_change, found, file_format, 'not _cdc_is_deleted'

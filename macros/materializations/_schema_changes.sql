@@ -9,7 +9,7 @@
     sync_all_columns    evolve, and columns that the model no longer has are dropped
 
     In the rows that are there an added column counts as not carried by their messages (`_cdc_absent`): absent is not null. A type
-    that cannot be widened in place stops the model, whatever the word: a value would have to be rounded, cut or guessed.
+    that cannot be widened in place and a new column of the key stop the model, whatever the word: values would be guessed.
 -#}
 {%- macro _on_schema_change(macro, chosen) -%}
     {%- set words = {
@@ -39,7 +39,7 @@
 {%- endmacro -%}
 
 {#- Stops or warns as the policy says; what it lets pass may be written by `_evolve_table`. -#}
-{%- macro _judge_schema(macro, policy, found, declared, stored, relation) -%}
+{%- macro _judge_schema(macro, policy, found, declared, stored, relation, key) -%}
     {%- set refused = dict(found.unfit) -%}
     {%- if policy in ['ignore', 'fail'] -%}
         {%- do refused.update(found.widened) -%}
@@ -48,7 +48,7 @@
     {%- for name in refused -%}
         {%- do differences.append('`' ~ name ~ '` is ' ~ declared[name] ~ ' in the model and ' ~ stored[name] ~ ' in the table') -%}
     {%- endfor -%}
-    {%- for name in found.added if policy == 'fail' -%}
+    {%- for name in found.added if policy == 'fail' or name in key -%}
         {%- do differences.append('`' ~ name ~ '` (' ~ declared[name] ~ ') is not in the table') -%}
     {%- endfor -%}
     {%- for name in found.removed if policy == 'fail' -%}
@@ -58,8 +58,8 @@
         {%- do exceptions.raise_compiler_error(
             'spark_cdc.' ~ macro ~ ': the columns of model ' ~ model.name ~ ' are not those of its table ' ~ relation ~ ': '
             ~ differences | join('; ') ~ '. on_schema_change=\'evolve\' adds columns and widens integers and decimals '
-            ~ 'in place; any other type has to be declared as it is stored, or the tables be built anew: dbt run --full-refresh '
-            ~ '--select ' ~ model.name ~ '+'
+            ~ 'in place. Declare anything else as the table has it, or build the tables anew: dbt run --full-refresh --select '
+            ~ model.name ~ '+'
         ) -%}
     {%- elif policy == 'ignore' and found.added -%}
         {%- do exceptions.warn(

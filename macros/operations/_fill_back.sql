@@ -21,7 +21,7 @@
     {%- set names = reading.columns | map(attribute='name') | list -%}
     {%- set variants = reading.columns | selectattr('family', 'equalto', 'variant') | map(attribute='name') | list -%}
     {%- set variants = variants + ['_cdc_before'] if variants else [] -%}
-    {%- set columns = names + spark_cdc.change_columns() -%}
+    {%- set columns = names + (['_cdc_origin'] if reading.has_origin else []) + spark_cdc.change_columns() -%}
     {%- set kept = identity + ['_cdc_batch', '_cdc_seen'] -%}
     {%- set same = [] -%}
     {%- for name in columns if name not in kept -%}

@@ -49,9 +49,30 @@
     {%- for name in key -%}
         {%- do spark_cdc._require_one_of('changes', 'key', name, columns.keys() | list) -%}
     {%- endfor -%}
-    {{- return(adapter.dispatch('changes', 'spark_cdc')(
-        relation, format, table, key, parsed_columns, database, schema, dialect, messages, raw_columns, time_zone
-    )) -}}
+    {%- if flags.WHICH == 'run-operation' -%}
+        {#- No operation wants this model's rows: `undeclared_columns` asks which columns its messages carry. -#}
+        {{- return(spark_cdc._carried_columns(
+            relation or messages, format, dialect, parsed_columns, spark_cdc._name_condition(database, schema, table),
+            messages is not none, {'headers': 'headers'} if messages else raw_columns
+        )) -}}
+    {%- endif -%}
+    {%- set reading = spark_cdc._columns_to_read(
+        parsed_columns, key, spark_cdc._is_pattern(database) or spark_cdc._is_pattern(schema) or spark_cdc._is_pattern(table)
+    ) -%}
+    {%- if spark_cdc._is_run() and spark_cdc._is_full_refresh() -%}
+        {%- do spark_cdc._refuse_to_lose_history(
+            'changes', spark_cdc._positions_of_changes(this),
+            spark_cdc._positions_of_messages(relation or messages, none if messages else raw_columns), relation or messages
+        ) -%}
+    {%- endif -%}
+    {%- set query = spark_cdc._as_stored(adapter.dispatch('changes', 'spark_cdc')(
+        relation, format, table, key, reading.columns, database, schema, dialect, messages, raw_columns, time_zone
+    ), reading) -%}
+    {%- if spark_cdc._is_run() and spark_cdc._fills_back() -%}
+        {%- do spark_cdc._fill_back(query, reading) -%}
+        {%- set query = 'select * from ' ~ this ~ ' where false' -%}
+    {%- endif -%}
+    {{- return(query) -}}
 {%- endmacro -%}
 
 {%- macro default__changes(
@@ -69,7 +90,7 @@
     {%- set of_messages = {'headers': 'headers'} if messages else raw_columns -%}
     {%- set where = "kind in ('rows', 'truncate') and " ~ of_this_table if messages else none -%}
     {%- set reading = none -%}
-    {%- if is_incremental() -%}
+    {%- if is_incremental() and not spark_cdc._fills_back() -%}
         {%- set reading = spark_cdc._changes_to_read(relation or messages, of_messages, where, header.get('splits_updates')) -%}
         {%- if not reading.partitions -%}
             {{- return('select * from ' ~ this ~ ' where false') -}}

@@ -14,7 +14,7 @@
     nothing where no row changes.
 -#}
 {%- macro _apply_changes(form) -%}
-    {%- set settings = spark_cdc._apply_config(form.materialization) -%}
+    {%- set settings = spark_cdc._apply_config(form.materialization, config) -%}
     {%- set existing_relation = load_cached_relation(this) -%}
     {%- set target_relation = this.incorporate(type='table') -%}
     {%- do spark_cdc._refuse_view(form.materialization, existing_relation) -%}
@@ -26,9 +26,10 @@
     {%- do spark_cdc._drop_leftovers(target_relation) -%}
 
     {%- set all_changes = spark_cdc._temporary_view(temporaries, 'changes', sql) -%}
-    {%- set table = spark_cdc._table(form, settings.key, all_changes) -%}
+    {%- set table = spark_cdc._table(form, settings.key, all_changes, config) -%}
     {%- set read = spark_cdc._changes_to_apply(all_changes, existing_relation, settings.file_format, is_first) -%}
     {%- if is_first -%}
+        {%- do spark_cdc._refuse_to_shorten(form.materialization, existing_relation, all_changes) -%}
         {%- set effects = '(' ~ spark_cdc._effects(all_changes, table.key, table.columns) ~ ')' -%}
         {%- set carries_over = spark_cdc._has_rows(effects ~ ' where _cdc_takes_over') -%}
         {%- if carries_over -%}
@@ -49,6 +50,10 @@
         ) if read.condition -%}
         {%- set has_news = read.condition is not none and spark_cdc._has_rows(new_changes) -%}
         {%- set table = spark_cdc._with_columns_to_write(table, settings, has_news, all_changes, existing_relation) -%}
+        {%- if table.is_altered -%}
+            {%- set altered_at = spark_cdc._own_commit(target_relation, settings, form.materialization, read.commit) -%}
+            {%- set read = dict(read, commit=altered_at) -%}
+        {%- endif -%}
         {%- if has_news -%}
             {%- set rows = spark_cdc._changed_rows(
                 table, new_changes, all_changes, target_relation, settings.file_format, temporaries
@@ -60,7 +65,7 @@
     {%- endif -%}
 
     {%- do spark_cdc._drop_temporaries(temporaries) -%}
-    {%- if is_first or read.condition -%}
+    {%- if is_first or read.condition or table.is_altered -%}
         {%- set commit = spark_cdc._own_commit(target_relation, settings, form.materialization, read.commit)
             if is_first or rows else read.commit -%}
         {%- call statement('set_read') -%}

@@ -37,6 +37,9 @@
         coalesce(
             min(case when _cdc_stored_last_sequence is null then _cdc_sequence end) over of_key
                 <= max(_cdc_stored_last_sequence) over of_key,
+            {%- if table.deleted_keys_gone %}
+            min(_cdc_sequence) over of_key <= {{ spark_cdc._sequence_literal(table.deleted_keys_gone) }},
+            {%- endif %}
             false
         ) or max(_cdc_needs_all_changes) over of_key as _cdc_is_late
     from (

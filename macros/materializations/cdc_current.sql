@@ -7,14 +7,5 @@
     source tables `_cdc_origin` is part of the key unless origins_share_keys is true.
 -#}
 {%- materialization cdc_current, adapter='spark' -%}
-    {{ return(spark_cdc._apply_changes({
-        'materialization': 'cdc_current',
-        'rows_of': spark_cdc._current_rows_of_effects,
-        'columns_of': spark_cdc._current_columns,
-        'row_key': [],
-        'last_row': 'true',
-        'last_sequence': '_cdc_sequence',
-        'valid_from': 'cast(null as timestamp)',
-        'stored_columns': {},
-    })) }}
+    {{ return(spark_cdc._apply_changes(spark_cdc._form('cdc_current', config))) }}
 {%- endmaterialization -%}

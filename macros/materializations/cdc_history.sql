@@ -16,18 +16,5 @@
     Another value of these needs a run with --full-refresh.
 -#}
 {%- materialization cdc_history, adapter='spark' -%}
-    {{ return(spark_cdc._apply_changes({
-        'materialization': 'cdc_history',
-        'rows_of': spark_cdc._history_rows_of_effects,
-        'columns_of': spark_cdc._history_columns,
-        'row_key': ['_cdc_sequence'],
-        'last_row': 'valid_to is null',
-        'last_sequence': '_cdc_last_sequence',
-        'valid_from': 'valid_from',
-        'stored_columns': {
-            'valid_from': '_cdc_stored_valid_from',
-            'valid_to': 'cast(null as timestamp)',
-            '_cdc_last_sequence': '_cdc_stored_last_sequence',
-        },
-    })) }}
+    {{ return(spark_cdc._apply_changes(spark_cdc._form('cdc_history', config))) }}
 {%- endmaterialization -%}

@@ -45,6 +45,7 @@ class MacroLibrary:
                 "var": lambda name, default=None: (variables or {}).get(name, default),
                 "is_incremental": lambda: False,
                 "execute": True,
+                "flags": SimpleNamespace(WHICH="compile"),
                 "modules": SimpleNamespace(re=re),
                 "config": SimpleNamespace(get=lambda _name, default=None: default),
                 "run_started_at": datetime.now(timezone.utc),

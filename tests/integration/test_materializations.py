@@ -46,7 +46,7 @@ WRONG = {
         "argument": "file_format", "allowed": "one of iceberg, delta", "got": "`parquet`", "next_step": SPELLING,
     }),
     "on_schema_change": ("unique_key=['id'], on_schema_change='append'", SELECT, {
-        "argument": "on_schema_change", "allowed": "one of ignore, fail, append_new_columns, sync_all_columns",
+        "argument": "on_schema_change", "allowed": "one of ignore, fail, evolve, append_new_columns, sync_all_columns",
         "got": "`append`", "next_step": SPELLING,
     }),
 }  # fmt: skip
@@ -330,14 +330,13 @@ NEW_NOTES = {"current": {1: ["new"], 2: [None]}, "history": {1: [None, "new"], 2
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("mode", MODES)
 def test_new_column(stages: Stages, mode: str, kind: str) -> None:
-    """`ignore` goes on without it, `fail` says so in dbt's words, the others take it for rows that come from now on."""
+    """`ignore` goes on without it, `fail` says so, the others take it for rows that come from now on."""
     run = stages.runs["new column"]
     rows = stages.rows["new column", f"{mode}_{kind}"]
     if mode == "fail":
         assert run.statuses[f"{mode}_{kind}"] == "error"
         assert (
-            "The source and target schemas on this incremental model are out of sync!"
-            in run.messages[f"{mode}_{kind}"]
+            f"the columns of model {mode}_{kind} are not those of its table" in run.messages[f"{mode}_{kind}"]
         )
         assert "note" in run.messages[f"{mode}_{kind}"]
         assert {row["name"] for row in rows} == {"one", "two"}

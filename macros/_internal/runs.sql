@@ -1,0 +1,19 @@
+{#- What the command that runs is, and which models it names. -#}
+
+{#- A run writes; compile, test, docs and an editor's preview render the same models and must change nothing. -#}
+{%- macro _is_run() -%}
+    {{- return(execute and flags.WHICH in ['run', 'build', 'retry']) -}}
+{%- endmacro -%}
+
+{#- Whether a var that lists models names this one. A name that no model has is a slip that would do nothing, silently. -#}
+{%- macro _is_named_in(variable) -%}
+    {%- set names = spark_cdc._var(variable) -%}
+    {%- set models = graph.nodes.values() | selectattr('resource_type', 'equalto', 'model') | map(attribute='name') | list -%}
+    {%- if names is string or names is mapping or names is not iterable or names | reject('in', models) | list -%}
+        {%- do spark_cdc._raise(
+            'vars', variable, 'a list of names of models', spark_cdc._show(names),
+            'Write --vars \'{' ~ variable ~ ': [' ~ model.name ~ ']}\'.'
+        ) -%}
+    {%- endif -%}
+    {{- return(model.name in names) -}}
+{%- endmacro -%}

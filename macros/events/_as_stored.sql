@@ -1,0 +1,42 @@
+{#-
+    The model's query in the form of the stored table. An append matches a struct's fields by their place, so `_cdc_before` is
+    given them in the table's order. A column that is no longer declared is one that no message carries.
+-#}
+{%- macro _as_stored(query, reading) -%}
+    {%- if reading.before is none or (
+        not reading.undeclared and reading.before == reading.columns | map(attribute='name') | list
+    ) -%}
+        {{- return(query) -}}
+    {%- endif -%}
+select
+    {%- for column in reading.columns %}
+    {{ column.quoted }},
+    {%- endfor %}
+    {%- for name, type in reading.undeclared.items() %}
+    cast(null as {{ type }}) as {{ spark_cdc._quote(name) }},
+    {%- endfor %}
+    {%- for name in (['_cdc_origin'] if reading.has_origin else []) + spark_cdc.change_columns()
+        if name not in ['_cdc_before', '_cdc_absent'] %}
+    {{ name }},
+    {%- endfor %}
+    case when _cdc_before is not null then named_struct(
+        {%- for name in reading.before %}
+        {{ spark_cdc._literal(name) }}, {# -#}
+        {{ 'cast(null as ' ~ reading.undeclared[name] ~ ')' if name in reading.undeclared else '_cdc_before.' ~ spark_cdc._quote(name) }}
+        {{- ',' if not loop.last }}
+        {%- endfor %}
+    ) end as _cdc_before,
+    {%- if reading.undeclared %}
+    case
+        when _cdc_op in ('insert', 'update', 'snapshot') then array_union(
+            coalesce(_cdc_absent, cast(array() as array<string>)), array({{ spark_cdc._literals(reading.undeclared) }})
+        )
+        else _cdc_absent
+    end as _cdc_absent
+    {%- else %}
+    _cdc_absent
+    {%- endif %}
+from (
+    {{ query }}
+)
+{%- endmacro -%}

@@ -1,0 +1,67 @@
+{#-
+    The declared columns of an incremental changes model beside those of its stored table: see `_on_schema_change`. Gives
+
+    columns     the columns to read: all declared ones, or those that the table has
+    undeclared  columns that the table has and the model no longer declares, with their types
+    has_origin  whether `_cdc_origin` is one of them
+    before      the fields of `_cdc_before` in the table's order; none where there is no table to go on with
+
+    Only a run alters the table: dbt compile, test or docs show the query of the model as it is written.
+-#}
+{%- macro _columns_to_read(columns, key, has_origin) -%}
+    {%- set as_declared = {'columns': columns, 'undeclared': {}, 'before': none, 'has_origin': has_origin} -%}
+    {%- if not spark_cdc._is_run() or not is_incremental() -%}
+        {{- return(as_declared) -}}
+    {%- endif -%}
+    {%- set policy = spark_cdc._on_schema_change('changes', config.get('on_schema_change')) -%}
+    {%- set declared = {} -%}
+    {%- for column in columns -%}
+        {%- do declared.update({column.name: column.type}) -%}
+    {%- endfor -%}
+    {%- set relation = load_cached_relation(this) -%}
+    {%- set file_format = spark_cdc._file_format(relation) -%}
+    {%- set stored = spark_cdc._stored_changes(relation) -%}
+    {%- if has_origin != stored.has_origin -%}
+        {%- do exceptions.raise_compiler_error(
+            'spark_cdc.changes: model ' ~ model.name ~ ' reads ' ~ ('several source tables' if has_origin else 'one source table')
+            ~ ' now, and its table ' ~ relation ~ (' has' if stored.has_origin else ' lacks') ~ ' the column _cdc_origin. Build the '
+            ~ 'tables anew: dbt run --full-refresh --select ' ~ model.name ~ '+'
+        ) -%}
+    {%- endif -%}
+    {%- set found = spark_cdc._schema_differences(declared, stored.columns, file_format) -%}
+    {%- if found.values() | select | list -%}
+        {%- do spark_cdc._judge_schema('changes', policy, found, declared, stored.columns, relation, key) -%}
+        {%- do spark_cdc._evolve_table(
+            relation, policy, found, file_format, "_cdc_op in ('insert', 'update', 'snapshot')",
+            {'_cdc_before': stored.before}
+        ) -%}
+        {%- set stored = spark_cdc._stored_changes(relation) -%}
+    {%- endif -%}
+    {%- set undeclared = {} -%}
+    {%- for name, type in stored.columns.items() if name not in declared -%}
+        {%- do undeclared.update({name: type}) -%}
+    {%- endfor -%}
+    {{- return({
+        'columns': columns | selectattr('name', 'in', stored.columns) | list,
+        'undeclared': undeclared,
+        'before': stored.before,
+        'has_origin': has_origin,
+    }) -}}
+{%- endmacro -%}
+
+{#- One query, of which nothing but the names and types is asked for. `_cdc_` is reserved, so the mark is no source column. -#}
+{%- macro _stored_changes(relation) -%}
+    {%- set before, columns = [], {} -%}
+    {%- for row in run_query('describe query select _cdc_before.*, null as _cdc_end, * from ' ~ relation).rows -%}
+        {%- if '_cdc_end' in before -%}
+            {%- do columns.update({row[0]: row[1]}) -%}
+        {%- else -%}
+            {%- do before.append(row[0]) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- set has_origin = columns.pop('_cdc_origin', none) is not none -%}
+    {%- for name in spark_cdc.change_columns() -%}
+        {%- do columns.pop(name, none) -%}
+    {%- endfor -%}
+    {{- return({'columns': columns, 'before': before[:-1], 'has_origin': has_origin}) -}}
+{%- endmacro -%}

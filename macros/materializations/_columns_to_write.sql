@@ -1,0 +1,45 @@
+{#-
+    The table with the columns that a later run writes, after contract and on_schema_change had their say. Before the rows are
+    made: these read the table, and so cannot name a column that it is about to get.
+-#}
+{%- macro _with_columns_to_write(table, settings, has_news, all_changes, existing_relation) -%}
+    {%- set file_format = spark_cdc._file_format(existing_relation) -%}
+    {%- set stored = spark_cdc._stored_source_columns(table, existing_relation) -%}
+    {%- if config.get('contract').enforced and (has_news or table.columns | reject('in', stored) | list) -%}
+        {%- set temporaries = [] -%}
+        {%- set first_form = spark_cdc._temporary_view(temporaries, 'form', table.rows_of(
+            '(' ~ spark_cdc._effects(all_changes, table.key, table.columns) ~ ')', all_changes, table.key, table.columns,
+            false, table.variants, table.options
+        )) -%}
+        {%- do get_assert_columns_equivalent('select * from ' ~ first_form) -%}
+        {%- do spark_cdc._drop_temporaries(temporaries) -%}
+    {%- endif -%}
+    {%- set found = spark_cdc._schema_differences(table.types, stored, file_format) -%}
+    {%- if found.values() | select | list -%}
+        {%- do spark_cdc._judge_schema(
+            table.materialization, settings.on_schema_change, found, table.types, stored, existing_relation,
+            table.key
+        ) -%}
+        {%- do spark_cdc._evolve_table(
+            existing_relation, settings.on_schema_change, found, file_format, 'not _cdc_is_deleted'
+        ) -%}
+        {%- set altered = spark_cdc._stored_source_columns(table, existing_relation) -%}
+        {%- set is_altered = altered != stored -%}
+        {%- set stored = altered -%}
+    {%- endif -%}
+    {{- return(dict(
+        table,
+        columns=table.columns | select('in', stored) | list,
+        is_altered=is_altered or false,
+        deleted_keys_gone=spark_cdc._deleted_keys_gone(existing_relation) if has_news
+    )) -}}
+{%- endmacro -%}
+
+{#- The stored table's columns that are the source's own, with their types. -#}
+{%- macro _stored_source_columns(table, relation) -%}
+    {%- set types = {} -%}
+    {%- for column in adapter.get_columns_in_relation(relation) if column.name not in table.columns_of([]) -%}
+        {%- do types.update({column.name: column.dtype}) -%}
+    {%- endfor -%}
+    {{- return(types) -}}
+{%- endmacro -%}

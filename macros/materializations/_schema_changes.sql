@@ -1,0 +1,99 @@
+{#-
+    What becomes of a stored table whose model no longer declares the columns that it has. config(on_schema_change=...) says
+    it, for changes models, cdc_current and cdc_history alike:
+
+    ignore              dbt's default. A column that is new in the model is left out, with a warning in each run
+    fail                any difference stops the model, before anything is written
+    evolve              new columns are added, types are widened where the table's format can. `append_new_columns`, dbt's word,
+                        means the same
+    sync_all_columns    evolve, and columns that the model no longer has are dropped
+
+    In the rows that are there an added column counts as not carried by their messages (`_cdc_absent`): absent is not null. A type
+    that cannot be widened in place and a new column of the key stop the model, whatever the word: values would be guessed.
+-#}
+{%- macro _on_schema_change(macro, chosen) -%}
+    {%- set words = {
+        'ignore': 'ignore', 'fail': 'fail', 'evolve': 'evolve', 'append_new_columns': 'evolve',
+        'sync_all_columns': 'sync_all_columns',
+    } -%}
+    {%- do spark_cdc._require_one_of(macro, 'on_schema_change', chosen or 'ignore', words.keys() | list) -%}
+    {{- return(words[chosen or 'ignore']) -}}
+{%- endmacro -%}
+
+{#- What differs: both arguments are mappings of names to types. -#}
+{%- macro _schema_differences(declared, stored, file_format) -%}
+    {%- set found = {'added': {}, 'removed': {}, 'widened': {}, 'unfit': {}} -%}
+    {%- for name, type in declared.items() -%}
+        {%- set stored_type = stored.get(name) -%}
+        {%- if stored_type is none -%}
+            {%- do found.added.update({name: type}) -%}
+        {%- elif spark_cdc._stored_type(type, file_format) != stored_type -%}
+            {%- set kind = 'widened' if spark_cdc._is_wider(stored_type, type, file_format) else 'unfit' -%}
+            {%- do found[kind].update({name: type}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- for name, type in stored.items() if name not in declared -%}
+        {%- do found.removed.update({name: type}) -%}
+    {%- endfor -%}
+    {{- return(found) -}}
+{%- endmacro -%}
+
+{#- Stops or warns as the policy says; what it lets pass may be written by `_evolve_table`. -#}
+{%- macro _judge_schema(macro, policy, found, declared, stored, relation, key) -%}
+    {%- set refused = dict(found.unfit) -%}
+    {%- if policy in ['ignore', 'fail'] -%}
+        {%- do refused.update(found.widened) -%}
+    {%- endif -%}
+    {%- set differences = [] -%}
+    {%- for name in refused -%}
+        {%- do differences.append('`' ~ name ~ '` is ' ~ declared[name] ~ ' in the model and ' ~ stored[name] ~ ' in the table') -%}
+    {%- endfor -%}
+    {%- for name in found.added if policy == 'fail' or name in key -%}
+        {%- do differences.append('`' ~ name ~ '` (' ~ declared[name] ~ ') is not in the table') -%}
+    {%- endfor -%}
+    {%- for name in found.removed if policy == 'fail' -%}
+        {%- do differences.append('`' ~ name ~ '` (' ~ stored[name] ~ ') is in the table alone') -%}
+    {%- endfor -%}
+    {%- if differences -%}
+        {%- do exceptions.raise_compiler_error(
+            'spark_cdc.' ~ macro ~ ': the columns of model ' ~ model.name ~ ' are not those of its table ' ~ relation ~ ': '
+            ~ differences | join('; ') ~ '. on_schema_change=\'evolve\' adds columns and widens integers and decimals '
+            ~ 'in place. Declare anything else as the table has it, or build the tables anew: dbt run --full-refresh --select '
+            ~ model.name ~ '+'
+        ) -%}
+    {%- elif policy == 'ignore' and found.added -%}
+        {%- do exceptions.warn(
+            'spark_cdc.' ~ macro ~ ': model ' ~ model.name ~ ' goes on without `' ~ found.added | join('`, `') ~ '`, which its table '
+            ~ relation ~ ' does not have. Set on_schema_change=\'evolve\' to add it.'
+        ) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+{#-
+    Alters the table. Old rows are marked first and the top-level column comes last: after a crash in between it is still
+    missing, and the next run does all of it again. `live_rows` says which rows a message may have left the column out of;
+    `nested` names a struct that has the same columns, as {name: its fields}.
+-#}
+{%- macro _evolve_table(relation, policy, found, file_format, live_rows, nested={}) -%}
+    {%- if policy not in ['evolve', 'sync_all_columns'] -%}{{- return(none) -}}{%- endif -%}
+    {%- if found.added -%}
+        {%- call statement('mark_absent') -%}
+            {{ spark_cdc._mark_absent(relation, found.added | list, live_rows) }}
+        {%- endcall -%}
+    {%- endif -%}
+    {%- if found.widened and file_format == 'delta' -%}
+        {%- do spark_cdc._alter(relation, "set tblproperties ('delta.enableTypeWidening' = 'true')") -%}
+    {%- endif -%}
+    {%- for struct, fields in (nested | dictsort) + [('', [])] -%}
+        {%- set prefix = struct ~ '.' if struct else '' -%}
+        {%- for name, type in found.added.items() if name not in fields -%}
+            {%- do spark_cdc._alter(relation, 'add columns (' ~ prefix ~ spark_cdc._quote(name) ~ ' ' ~ type ~ ')') -%}
+        {%- endfor -%}
+        {%- for name, type in found.widened.items() -%}
+            {%- do spark_cdc._alter(relation, 'alter column ' ~ prefix ~ spark_cdc._quote(name) ~ ' type ' ~ type) -%}
+        {%- endfor -%}
+        {%- for name in (found.removed if policy == 'sync_all_columns' else {}) if not struct or name in fields -%}
+            {%- do spark_cdc._alter(relation, 'drop column ' ~ prefix ~ spark_cdc._quote(name)) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+{%- endmacro -%}

@@ -1,0 +1,44 @@
+{#-
+    Deleted keys of a current table leave it, and its property spark_cdc.deleted_keys_gone says up to which sequence: a key that
+    the table does not have and that gets a change from before is built anew from all its changes, and finds its delete there.
+
+    The property is set before the rows go: a crash in between only makes a run look twice.
+-#}
+{%- macro _prune_deleted_keys(node, before, dry_run) -%}
+    {%- set relation = spark_cdc._table_of(node) -%}
+    {%- set condition = '_cdc_is_deleted and _cdc_committed_at < ' ~ before -%}
+    {%- set found = run_query(
+        "select count(*), array_join(max(_cdc_sequence), ',') from " ~ relation ~ ' where ' ~ condition
+    ).rows[0] -%}
+    {%- set number = found[0] | int -%}
+    {%- do print('spark_cdc.prune: ' ~ relation ~ ': ' ~ number ~ ' deleted keys' ~ (' would go' if dry_run else ' go')) -%}
+    {%- if number and not dry_run -%}
+        {%- set gone = spark_cdc._deleted_keys_gone(relation) -%}
+        {%- set last = run_query(
+            'select array_join(greatest(' ~ spark_cdc._sequence_literal(found[1]) ~ ', ' ~ spark_cdc._sequence_literal(gone)
+            ~ "), ',')"
+        ).rows[0][0] if gone else found[1] -%}
+        {%- do spark_cdc._alter(relation, "set tblproperties ('spark_cdc.deleted_keys_gone' = '" ~ last ~ "')") -%}
+        {%- set settings = spark_cdc._apply_config('cdc_current', node.config) -%}
+        {%- set reading = spark_cdc._reading_of(relation, settings.file_format) -%}
+        {%- call statement('prune') -%}
+            delete from {{ relation }} where {{ condition }}
+        {%- endcall -%}
+        {%- do spark_cdc._keep_reading('prune', relation, settings, reading) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+{#- The sequence as numbers with commas, or none. -#}
+{%- macro _deleted_keys_gone(relation) -%}
+    {%- for row in run_query('show tblproperties ' ~ relation).rows if row[0] == 'spark_cdc.deleted_keys_gone' -%}
+        {{- return(row[1]) -}}
+    {%- endfor -%}
+{%- endmacro -%}
+
+{%- macro _sequence_literal(numbers) -%}
+    {%- set parts = [] -%}
+    {%- for number in (numbers | string).split(',') if number | trim -%}
+        {%- do parts.append(number | trim | int) -%}
+    {%- endfor -%}
+    {{- return('cast(array(' ~ parts | join(', ') ~ ') as array<decimal(20,0)>)') -}}
+{%- endmacro -%}

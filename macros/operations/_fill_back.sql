@@ -1,0 +1,56 @@
+{#-
+    dbt run --vars '{spark_cdc__fill_back: [stg_shop__orders_changes]}': the named changes models read all of their source again
+    and put into their tables what these would have from a first build. For a column that came later, a wider type, an encoding
+    put right. Rows whose messages the source no longer has stay as they are, where a full refresh would lose them.
+
+    Rows that become others get the batch of this run: models over the changes then read them again.
+-#}
+{%- macro _fills_back() -%}
+    {{- return(spark_cdc._is_run() and is_incremental() and spark_cdc._is_named_in('spark_cdc__fill_back')) -}}
+{%- endmacro -%}
+
+{%- macro _fill_back(query, reading) -%}
+    {%- if reading.undeclared -%}
+        {%- do exceptions.raise_compiler_error(
+            'spark_cdc.changes: ' ~ this ~ ' cannot be filled back, because it has columns that model ' ~ model.name
+            ~ ' does not declare: ' ~ reading.undeclared | join(', ') ~ '. Declare them again, or drop them with '
+            ~ 'on_schema_change=\'sync_all_columns\'.'
+        ) -%}
+    {%- endif -%}
+    {%- set identity = ['_cdc_topic', '_cdc_partition', '_cdc_offset', '_cdc_sequence'] -%}
+    {%- set names = reading.columns | map(attribute='name') | list -%}
+    {%- set variants = reading.columns | selectattr('family', 'equalto', 'variant') | map(attribute='name') | list -%}
+    {%- set variants = variants + ['_cdc_before'] if variants else [] -%}
+    {%- set columns = names + (['_cdc_origin'] if reading.has_origin else []) + spark_cdc.change_columns() -%}
+    {%- set kept = identity + ['_cdc_batch', '_cdc_seen'] -%}
+    {%- set same = [] -%}
+    {%- for name in columns if name not in kept -%}
+        {%- do same.append(
+            spark_cdc._comparable(name, variants, 'stored.') ~ ' <=> ' ~ spark_cdc._comparable(name, variants, 'made.')
+        ) -%}
+    {%- endfor -%}
+    {%- call statement('fill_back') -%}
+    merge into {{ this }} as stored
+    using (
+        select
+            *,
+            _cdc_error.code <=> 'half_of_update' as is_half,
+            row_number() over (
+                partition by {{ identity | join(', ') }}, _cdc_error.code <=> 'half_of_update' order by _cdc_offset
+            ) as copy
+        from ({{ query }})
+    ) as made
+        on {% for name in identity -%}
+        stored.{{ name }} <=> made.{{ name }} and {% endfor -%}
+        (stored._cdc_error.code <=> 'half_of_update') = made.is_half and made.copy = 1
+    when matched and not ({{ same | join(' and ') }}) then update set
+        {%- for name in columns if name not in kept %}
+        {{ spark_cdc._quote(name) }} = made.{{ spark_cdc._quote(name) }}{{ ',' if not loop.last }}
+        {%- endfor %}
+        {%- if '_cdc_batch' in columns %},
+        _cdc_batch = {{ spark_cdc._batch_started_at() }}
+        {%- endif %}
+    when not matched and made.copy = 1 then insert ({{ spark_cdc._quoted(columns) }})
+        values ({{ spark_cdc._quoted(columns, 'made.') }})
+    {%- endcall -%}
+{%- endmacro -%}

@@ -1,0 +1,74 @@
+{#-
+    Stops a full refresh that would lose history: where the table has messages that its source no longer holds. The model has to
+    be named a second time, in the var spark_cdc__lose_history. One query over topic, partition and offset of both sides.
+
+    `stored` and `source` are queries of topic, partition and offset.
+-#}
+{%- macro _refuse_to_lose_history(macro, stored, source, source_name) -%}
+    {%- if spark_cdc._is_named_in('spark_cdc__lose_history') -%}{{- return(none) -}}{%- endif -%}
+    {%- set lost_offsets -%}
+    select stored.topic, stored.partition, count(*), min(stored.offset), max(stored.offset)
+    from (select topic, partition, offset from ({{ stored }}) group by topic, partition, offset) as stored
+    left anti join ({{ source }}) as source
+        on stored.topic <=> source.topic
+        and stored.partition <=> source.partition
+        and stored.offset <=> source.offset
+    group by stored.topic, stored.partition
+    order by stored.topic, stored.partition
+    {%- endset -%}
+    {%- set places = [] -%}
+    {%- for row in run_query(lost_offsets).rows -%}
+        {%- do places.append(
+            'topic ' ~ row[0] ~ ', partition ' ~ (row[1] | int if row[1] is not none else 'null') ~ ': ' ~ row[2] | int
+            ~ ' offsets from ' ~ row[3] | int ~ ' to ' ~ row[4] | int
+        ) -%}
+    {%- endfor -%}
+    {%- if places -%}
+        {%- do exceptions.raise_compiler_error(
+            'spark_cdc.' ~ macro ~ ': a full refresh of ' ~ model.name ~ ' would lose what ' ~ source_name ~ ' no longer holds: '
+            ~ places[:10] | join('; ') ~ (' and ' ~ (places | length - 10) ~ ' more partitions' if places | length > 10 else '')
+            ~ '. Run it without --full-refresh. To lose this history, say so a second time: dbt run --full-refresh --select '
+            ~ model.name ~ ' --vars \'{spark_cdc__lose_history: [' ~ model.name ~ ']}\''
+        ) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+{#- Whether this run writes an incremental model's table anew. -#}
+{%- macro _is_full_refresh() -%}
+    {%- if not spark_cdc._is_run() or config.get('materialized') != 'incremental' or not should_full_refresh() -%}
+        {{- return(false) -}}
+    {%- endif -%}
+    {%- set relation = load_cached_relation(this) -%}
+    {{- return(relation is not none and relation.is_table) -}}
+{%- endmacro -%}
+
+{%- macro _positions_of_messages(relation, raw_columns=none) -%}
+    {%- set raw = spark_cdc._raw_columns(raw_columns) -%}
+    {{- return(
+        'select ' ~ raw.topic ~ ' as topic, ' ~ raw.partition ~ ' as partition, ' ~ raw.offset ~ ' as offset from ' ~ relation
+    ) -}}
+{%- endmacro -%}
+
+{#- Of an update in two messages both. -#}
+{%- macro _positions_of_changes(relation) -%}
+    {{- return(
+        'select _cdc_topic as topic, message.partition, message.offset from ' ~ relation
+        ~ ' lateral view explode(_cdc_offsets) exploded as message'
+    ) -}}
+{%- endmacro -%}
+
+{#- What the rows of a current or history table stand on. -#}
+{%- macro _positions_of_rows(relation) -%}
+    {{- return('select _cdc_topic as topic, _cdc_partition as partition, _cdc_offset as offset from ' ~ relation) -}}
+{%- endmacro -%}
+
+{#- A current or history table over changes that were pruned; another table of that name has no positions to lose. -#}
+{%- macro _refuse_to_shorten(materialization, existing_relation, all_changes) -%}
+    {%- if existing_relation is none -%}{{- return(none) -}}{%- endif -%}
+    {%- set names = adapter.get_columns_in_relation(existing_relation) | map(attribute='name') | list -%}
+    {%- if ['_cdc_topic', '_cdc_partition', '_cdc_offset'] | reject('in', names) | list -%}{{- return(none) -}}{%- endif -%}
+    {%- do spark_cdc._refuse_to_lose_history(
+        materialization, spark_cdc._positions_of_rows(existing_relation), spark_cdc._positions_of_rows(all_changes),
+        'its changes model'
+    ) -%}
+{%- endmacro -%}

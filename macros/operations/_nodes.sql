@@ -1,0 +1,92 @@
+{#- The models that an operation works on, found by their names in the project's graph. -#}
+
+{%- macro _model_named(operation, name, kinds) -%}
+    {%- set found = spark_cdc._models_of(kinds) -%}
+    {%- if name not in found -%}
+        {%- do spark_cdc._raise(
+            operation, 'model', 'one of ' ~ found | sort | join(', '), spark_cdc._show(name),
+            'Write --args \'{model: ' ~ (found | sort | first or 'orders') ~ '}\'.'
+        ) -%}
+    {%- endif -%}
+    {{- return(found[name]) -}}
+{%- endmacro -%}
+
+{#- Those named, or all of these kinds. -#}
+{%- macro _models_named(operation, names, kinds) -%}
+    {%- set found = spark_cdc._models_of(kinds) -%}
+    {%- set names = found | sort if names is none else names -%}
+    {%- if names is string or names is mapping or names is not iterable or names | reject('in', found) | list -%}
+        {%- do spark_cdc._raise(
+            operation, 'models', 'a list of ' ~ found | sort | join(', '), spark_cdc._show(names),
+            'Leave it out for all of them.'
+        ) -%}
+    {%- endif -%}
+    {%- set nodes = [] -%}
+    {%- for name in names -%}
+        {%- do nodes.append(found[name]) -%}
+    {%- endfor -%}
+    {{- return(nodes) -}}
+{%- endmacro -%}
+
+{#- Model name -> node. Kinds: messages, changes, cdc_current, cdc_history. -#}
+{%- macro _models_of(kinds) -%}
+    {%- set found = {} -%}
+    {%- for node in graph.nodes.values() if spark_cdc._kind_of(node) in kinds -%}
+        {%- do found.update({node.name: node}) -%}
+    {%- endfor -%}
+    {{- return(found) -}}
+{%- endmacro -%}
+
+{%- macro _kind_of(node) -%}
+    {%- if node.resource_type != 'model' -%}
+        {{- return(none) -}}
+    {%- elif node.config.materialized in ['cdc_current', 'cdc_history'] -%}
+        {{- return(node.config.materialized) -}}
+    {%- endif -%}
+    {%- for kind in ['changes', 'messages'] if 'macro.spark_cdc.' ~ kind in node.depends_on.macros -%}
+        {{- return(kind) -}}
+    {%- endfor -%}
+{%- endmacro -%}
+
+{#- The node's table, or none before its first run. -#}
+{%- macro _table_of(node) -%}
+    {%- set relation = adapter.get_relation(database=node.database, schema=node.schema, identifier=node.identifier or node.alias) -%}
+    {{- return(relation if relation is not none and not relation.is_view else none) -}}
+{%- endmacro -%}
+
+{%- macro _relation_of(operation, node) -%}
+    {%- set relation = spark_cdc._table_of(node) -%}
+    {%- if relation is none -%}
+        {%- do spark_cdc._raise(
+            operation, 'model', 'a model that was built as a table', spark_cdc._show(node.name),
+            'Run dbt run --select ' ~ node.name ~ ' first.'
+        ) -%}
+    {%- endif -%}
+    {{- return(relation) -}}
+{%- endmacro -%}
+
+{#- Sources by 'source.table'. -#}
+{%- macro _sources_named(operation, names) -%}
+    {%- set found = {} -%}
+    {%- for node in graph.sources.values() if spark_cdc._readers_of(node, ['messages', 'changes']) -%}
+        {%- do found.update({node.source_name ~ '.' ~ node.name: node}) -%}
+    {%- endfor -%}
+    {%- if names is string or names is mapping or names is not iterable or names | reject('in', found) | list -%}
+        {%- do spark_cdc._raise(
+            operation, 'sources', 'a list of ' ~ found | sort | join(', '), spark_cdc._show(names), 'Leave it out for none.'
+        ) -%}
+    {%- endif -%}
+    {%- set nodes = [] -%}
+    {%- for name in names -%}
+        {%- set relation = spark_cdc._table_of(found[name]) -%}
+        {%- set columns = adapter.get_columns_in_relation(relation) | map(attribute='name') | list if relation else [] -%}
+        {%- if ['topic', 'partition', 'offset', 'timestamp'] | reject('in', columns) | list -%}
+            {%- do spark_cdc._raise(
+                operation, 'sources', 'a list of tables with the columns topic, partition, offset and timestamp',
+                spark_cdc._show(name), 'Delete from other tables by hand, once the messages models have read them.'
+            ) -%}
+        {%- endif -%}
+        {%- do nodes.append(found[name]) -%}
+    {%- endfor -%}
+    {{- return(nodes) -}}
+{%- endmacro -%}

@@ -1,0 +1,54 @@
+{#-
+    What a current or history table has read of its changes holds for one commit (docs/decisions/0008). An operation that writes
+    the table, or deletes changes that it has read, says so in the properties; or else the next run would read all changes again.
+    Where they did not hold before, they are left so: that run then makes the table right.
+-#}
+{%- macro _reading_of(relation, file_format) -%}
+    {%- set properties = spark_cdc._table_properties(relation) -%}
+    {%- set commits = spark_cdc._commits(relation, file_format) -%}
+    {%- set named = properties.get('spark_cdc.read_commit') -%}
+    {%- set holds = named is not none and spark_cdc._commits_since(commits, named) == [] -%}
+    {{- return({
+        'read': spark_cdc._read_before(properties) if holds,
+        'commit': commits[0].id if commits else 'none',
+    }) -}}
+{%- endmacro -%}
+
+{%- macro _keep_reading(operation, relation, settings, reading) -%}
+    {%- set commit = spark_cdc._own_commit(relation, settings, operation, reading.commit) -%}
+    {%- if reading.read -%}
+        {%- call statement('set_read') -%}
+            {{ spark_cdc._set_read(relation, reading.read, commit) }}
+        {%- endcall -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+{#- Models over a changes model with what they have read of it; those of which it does not hold are left out. -#}
+{%- macro _readings_over(node) -%}
+    {%- set readings = [] -%}
+    {%- for reader in spark_cdc._readers_of(node, ['cdc_current', 'cdc_history']) -%}
+        {%- set relation = spark_cdc._table_of(reader) -%}
+        {%- if relation is not none -%}
+            {%- set reading = spark_cdc._reading_of(relation, spark_cdc._file_format(relation)) -%}
+            {%- if reading.read and spark_cdc._count_read(reader, reading) == reading.read.count -%}
+                {%- do readings.append(dict(reading, node=reader, relation=relation)) -%}
+            {%- endif -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{- return(readings) -}}
+{%- endmacro -%}
+
+{%- macro _count_read(node, reading) -%}
+    {{- return(run_query(
+        'select count_if(_cdc_batch <= timestamp_micros(' ~ reading.read.batch ~ ')) from (' ~ render(node.raw_code) ~ ')'
+    ).rows[0][0] | int) -}}
+{%- endmacro -%}
+
+{%- macro _count_anew(readings) -%}
+    {%- for reading in readings -%}
+        {%- set read = dict(reading.read, count=spark_cdc._count_read(reading.node, reading)) -%}
+        {%- call statement('set_read') -%}
+            {{ spark_cdc._set_read(reading.relation, read, reading.commit) }}
+        {%- endcall -%}
+    {%- endfor -%}
+{%- endmacro -%}

@@ -1,0 +1,68 @@
+{#-
+    Changes of a key that has a later one, old enough itself, which says the whole row or that there is none. Not of keys between
+    which values go: the way of a value through them may begin at any of their changes.
+-#}
+{%- macro _superseded_changes(node, before) -%}
+    {%- set readers = spark_cdc._readers_of(node, ['cdc_current', 'cdc_history']) -%}
+    {%- set keys = [] -%}
+    {%- for reader in readers -%}
+        {%- set key = reader.config.unique_key -%}
+        {%- do keys.append([key] if key is string else key | list) -%}
+    {%- endfor -%}
+    {%- if not readers or 'cdc_history' in readers | map(attribute='config.materialized') or keys | map('string') | unique | list | length > 1 -%}
+        {{- return(none) -}}
+    {%- endif -%}
+    {%- set relation = spark_cdc._table_of(node) -%}
+    {%- set columns = adapter.get_columns_in_relation(relation) | map(attribute='name') | list -%}
+    {%- set key = keys[0] -%}
+    {%- if '_cdc_origin' in columns and '_cdc_origin' not in key and not readers[0].config.get('origins_share_keys', false) -%}
+        {%- set key = ['_cdc_origin'] + key -%}
+    {%- endif -%}
+    {%- set names = spark_cdc._quoted(key) -%}
+    {%- set query -%}
+    with
+    changes as (
+
+        select
+            *,
+            _cdc_op = 'update' and coalesce({{ spark_cdc._key_changes(key) }}, false) as changes_key,
+            row_number() over (partition by _cdc_topic, _cdc_partition order by _cdc_seen desc, _cdc_offset desc) as place
+        from {{ relation }}
+
+    ),
+
+    whole_rows as (
+
+        select {{ names }}, max(_cdc_sequence) as last_sequence
+        from changes
+        where
+            _cdc_error is null
+            and (_cdc_op = 'delete' or (_cdc_op in ('insert', 'update', 'snapshot') and _cdc_absent is null))
+            and _cdc_committed_at < {{ before }}
+        group by {{ names }}
+
+    ),
+
+    joined_keys as (
+
+        select {{ names }}
+        from ({{ spark_cdc._effects(relation, key, key) }})
+        where _cdc_takes_over or _cdc_taken_over_by is not null
+        group by {{ names }}
+
+    )
+
+    select changes.*
+    from changes
+    inner join whole_rows
+        on {{ spark_cdc._same_key(key, 'changes', 'whole_rows') }} and changes._cdc_sequence < whole_rows.last_sequence
+    left anti join joined_keys on {{ spark_cdc._same_key(key, 'changes', 'joined_keys') }}
+    where
+        changes._cdc_error is null
+        and changes._cdc_op <> 'truncate'
+        and not changes.changes_key
+        and changes.place > 1
+        and changes._cdc_committed_at < {{ before }}
+    {%- endset -%}
+    {{- return({'query': query, 'columns': ['_cdc_topic', '_cdc_partition', '_cdc_offset', '_cdc_sequence']}) -}}
+{%- endmacro -%}

@@ -1,0 +1,62 @@
+{#-
+    dbt run-operation spark_cdc.maintain --args '{dry_run: false}'
+
+    Small files to large ones, deletes into the files, old snapshots and files of no snapshot away: for the tables of this package's
+    models, by the procedures of their format. No row changes.
+
+    models       names of models; all of this package's, where left out
+    retain_days  snapshots and files younger than this stay, for readers and time travel: 7 or more
+    dry_run      true, the default, prints the statements
+
+    Not while a run writes the same tables: it may have to be repeated then.
+-#}
+{%- macro maintain(models=none, retain_days=7, dry_run=true) -%}
+    {%- set nodes = spark_cdc._models_named('maintain', models, ['messages', 'changes', 'cdc_current', 'cdc_history']) -%}
+    {%- do spark_cdc._require_days('maintain', 'retain_days', retain_days, 7, 'Readers and running commands need the files.') -%}
+    {%- do spark_cdc._require_one_of('maintain', 'dry_run', dry_run, [true, false]) -%}
+    {{- return(adapter.dispatch('maintain', 'spark_cdc')(nodes, retain_days, dry_run)) -}}
+{%- endmacro -%}
+
+{%- macro default__maintain(nodes, retain_days, dry_run) -%}
+    {%- do spark_cdc._only_spark('maintain') -%}
+{%- endmacro -%}
+
+{%- macro spark__maintain(nodes, retain_days, dry_run) -%}
+    {%- set catalog = run_query('select current_catalog()').rows[0][0] -%}
+    {%- for node in nodes -%}
+        {%- set relation = spark_cdc._table_of(node) -%}
+        {%- if relation is not none -%}
+            {%- for sql in spark_cdc._maintenance(relation, catalog, retain_days) -%}
+                {%- do print(sql) -%}
+                {%- if not dry_run -%}
+                    {%- do run_query(sql) -%}
+                {%- endif -%}
+            {%- endfor -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if dry_run -%}
+        {%- do print('spark_cdc.maintain: nothing was done. Run it again with dry_run: false.') -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+{#-
+    The statements for one table. Of other formats than these there is nothing to do. A few snapshots stay whatever their age: by
+    the one that its last run wrote a table knows what it has read (docs/decisions/0008).
+-#}
+{%- macro _maintenance(relation, catalog, retain_days) -%}
+    {%- set file_format = spark_cdc._file_format(relation) -%}
+    {%- if file_format == 'delta' -%}
+        {{- return(['optimize ' ~ relation, 'vacuum ' ~ relation ~ ' retain ' ~ retain_days * 24 ~ ' hours']) -}}
+    {%- elif file_format == 'iceberg' -%}
+        {%- set call = 'call ' ~ spark_cdc._quote(catalog) ~ '.system.' -%}
+        {%- set table = '(table => ' ~ spark_cdc._literal(relation.schema ~ '.' ~ relation.identifier) -%}
+        {%- set older_than = ', older_than => ' ~ spark_cdc._days_ago(retain_days) -%}
+        {{- return([
+            call ~ 'rewrite_data_files' ~ table ~ ')',
+            call ~ 'rewrite_position_delete_files' ~ table ~ ')',
+            call ~ 'expire_snapshots' ~ table ~ older_than ~ ', retain_last => 10)',
+            call ~ 'remove_orphan_files' ~ table ~ older_than ~ ')',
+        ]) -}}
+    {%- endif -%}
+    {{- return([]) -}}
+{%- endmacro -%}

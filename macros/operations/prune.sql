@@ -1,0 +1,72 @@
+{#-
+    dbt run-operation spark_cdc.prune --args '{older_than_days: 30}'
+
+    Deletes what no later run needs, and cannot delete what one does:
+
+    sources  raw messages that every messages or changes model over the source has read without an error
+    models   messages   control messages, and messages whose rows every changes model over it holds without an error
+             changes    under cdc_current alone: changes behind which a later one of the same key says the whole row
+             cdc_current  deleted keys; a change that comes later still finds the delete in the changes model
+
+    Dead letters stay, and halves of updates, messages that no model reads, truncates, all changes under a cdc_history, and of each
+    topic and partition the row that tells the next run what was read.
+
+    older_than_days  by the message's timestamp, of changes and deleted keys by the commit time
+    models           names of models; all of this package's, where left out
+    sources          ['raw.messages'] names raw tables that have Kafka's own column names; none, where left out
+    dry_run          true, the default, counts
+-#}
+{%- macro prune(older_than_days, models=none, sources=[], dry_run=true) -%}
+    {%- set nodes = spark_cdc._models_named('prune', models, ['messages', 'changes', 'cdc_current']) -%}
+    {%- set raw_tables = spark_cdc._sources_named('prune', sources) -%}
+    {%- do spark_cdc._require_days('prune', 'older_than_days', older_than_days, 1, 'Nothing younger than a day is pruned.') -%}
+    {%- do spark_cdc._require_one_of('prune', 'dry_run', dry_run, [true, false]) -%}
+    {{- return(adapter.dispatch('prune', 'spark_cdc')(nodes, raw_tables, older_than_days, dry_run)) -}}
+{%- endmacro -%}
+
+{%- macro default__prune(nodes, raw_tables, older_than_days, dry_run) -%}
+    {%- do spark_cdc._only_spark('prune') -%}
+{%- endmacro -%}
+
+{#- Raw tables first: a message that is gone from its messages model and still in the raw table would be read again. -#}
+{%- macro spark__prune(nodes, raw_tables, older_than_days, dry_run) -%}
+    {%- set before = spark_cdc._days_ago(older_than_days) -%}
+    {%- for node in raw_tables -%}
+        {%- do spark_cdc._prune_table(node, spark_cdc._read_messages(node, before), dry_run) -%}
+    {%- endfor -%}
+    {%- for kind in ['messages', 'changes', 'cdc_current'] -%}
+        {%- for node in nodes if spark_cdc._kind_of(node) == kind and spark_cdc._table_of(node) is not none -%}
+            {%- if kind == 'messages' -%}
+                {%- do spark_cdc._prune_table(node, spark_cdc._read_messages(node, before), dry_run) -%}
+            {%- elif kind == 'changes' -%}
+                {%- set readings = [] if dry_run else spark_cdc._readings_over(node) -%}
+                {%- do spark_cdc._prune_table(node, spark_cdc._superseded_changes(node, before), dry_run) -%}
+                {%- do spark_cdc._count_anew(readings) -%}
+            {%- else -%}
+                {%- do spark_cdc._prune_deleted_keys(node, before, dry_run) -%}
+            {%- endif -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- if dry_run -%}
+        {%- do print('spark_cdc.prune: nothing was deleted. Run it again with dry_run: false.') -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+{#- `rows` is none, or a query of whole rows of the table; what identifies a row is in `columns`. -#}
+{%- macro _prune_table(node, rows, dry_run) -%}
+    {%- set relation = spark_cdc._table_of(node) -%}
+    {%- if not rows -%}
+        {%- do print('spark_cdc.prune: ' ~ relation ~ ': all rows are needed') -%}
+        {{- return(none) -}}
+    {%- endif -%}
+    {%- set number = run_query('select count(*) from (' ~ rows.query ~ ')').rows[0][0] | int -%}
+    {%- do print('spark_cdc.prune: ' ~ relation ~ ': ' ~ number ~ ' rows' ~ (' would go' if dry_run else ' go')) -%}
+    {%- if number and not dry_run -%}
+        {%- call statement('prune') -%}
+        merge into {{ relation }} as stored
+        using (select {{ rows.columns | join(', ') }} from ({{ rows.query }}) group by {{ rows.columns | join(', ') }}) as old
+        on {% for name in rows.columns %}{{ 'and ' if not loop.first }}stored.{{ name }} <=> old.{{ name }} {% endfor %}
+        when matched then delete
+        {%- endcall -%}
+    {%- endif -%}
+{%- endmacro -%}

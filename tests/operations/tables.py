@@ -1,0 +1,21 @@
+"""What a table holds, as two builds of it are compared: all but when it was read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness import Lake
+
+READING = ("_cdc_batch", "_cdc_seen", "batch", "seen")
+
+
+def contents(lake: Lake, table: str) -> list[tuple[tuple[str, Any], ...]]:
+    """Return the rows in an order of their own; names of absent columns are a set."""
+    rows = []
+    for row in lake.rows(f"select * from {table}"):
+        if row.get("_cdc_absent"):
+            row["_cdc_absent"] = sorted(row["_cdc_absent"])
+        if isinstance(row.get("_cdc_before"), dict):
+            row["_cdc_before"] = sorted(row["_cdc_before"].items())
+        rows.append(tuple(sorted((name, value) for name, value in row.items() if name not in READING)))
+    return sorted(rows, key=repr)

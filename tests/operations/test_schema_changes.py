@@ -1,0 +1,203 @@
+"""A model's columns change while its tables stand; filled back, they are what a first build gives."""
+
+# ruff: noqa: E501 - a sentence and a model stand on one line
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from harness import Lake, Project, Run
+from source_tables import CanalTable, CanalTopic
+from tables import contents
+
+SCHEMA = "shop_schema_changes"
+TABLES = ("stg_things_changes", "things", "things_history")
+COLUMNS = {
+    "first": {"id": "bigint", "amount": "decimal(10,2)", "pieces": "int", "name": "string"},
+    "one more": {
+        "id": "bigint",
+        "amount": "decimal(10,2)",
+        "note": "string",
+        "pieces": "int",
+        "name": "string",
+    },
+    # In the middle, so that a struct that is matched by place would show it.
+    "more": {
+        "id": "bigint",
+        "note": "string",
+        "amount": "decimal(20,2)",
+        "pieces": "bigint",
+        "name": "string",
+    },
+    "fewer": {"id": "bigint", "amount": "decimal(20,2)", "pieces": "bigint", "name": "string"},
+    "narrower": {"id": "bigint", "amount": "decimal(12,1)", "pieces": "int", "name": "string"},
+}
+FILES = {
+    "models/sources.yml": "sources: [{name: raw, schema: raw_schema, tables: [{name: things}]}]\n",
+    "models/stg_messages.sql": "{{ config(materialized='incremental') }}\n"
+    "{{ spark_cdc.messages(source('raw', 'things'), format='canal') }}\n",
+    "models/stg_things_changes.sql": "{{ config(materialized='incremental', on_schema_change=var('policy', 'evolve')) }}\n"
+    "{{ spark_cdc.changes(messages=ref('stg_messages'), format='canal', table='things', key=['id'], "
+    f"columns={COLUMNS}[var('columns', 'first')]) }}}}\n",
+    "models/things.sql": "{{ config(materialized='cdc_current', unique_key=['id'], on_schema_change=var('policy', 'evolve')) }}\n"
+    "select * from {{ ref('stg_things_changes') }}\n",
+    "models/things_history.sql": "{{ config(materialized='cdc_history', unique_key=['id'], "
+    "on_schema_change=var('policy', 'evolve')) }}\nselect * from {{ ref('stg_things_changes') }}\n",
+}  # fmt: skip
+
+
+@dataclass
+class Stages:
+    """What the runs said, and what the tables held after each."""
+
+    runs: dict[str, Run] = field(default_factory=dict)
+    contents: dict[tuple[str, str], Any] = field(default_factory=dict)
+    rows: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)
+
+
+def thing(
+    number: int, name: str, amount: str = "1.00", pieces: int = 1, note: str | None = "n"
+) -> dict[str, Any]:
+    """Give a row of `things`, as the source has it from the start."""
+    return {"id": number, "note": note, "amount": amount, "pieces": pieces, "name": name}
+
+
+@pytest.fixture(scope="module")
+def stages(lake: Lake, new_project: Callable[[str], Project]) -> Stages:
+    """One story on one set of tables."""
+    project = new_project(SCHEMA)
+    project.write(FILES)
+    stages = Stages()
+    things = CanalTable(CanalTopic(), "things", ["id"])
+    project.dbt("show", "--inline", "select 1").must_succeed()
+    lake.create_raw("things", schema="raw_schema")
+
+    def land(*events: Any) -> None:
+        for event in events:
+            lake.land("things", event.messages, schema="raw_schema")
+
+    def run(stage: str, *arguments: str, columns: str = "more", policy: str = "evolve", **names: str) -> None:
+        lists = [f"{name}: [{value}]" for name, value in names.items()]
+        variables = "{" + ", ".join([f"columns: {columns}", f"policy: {policy}", *lists]) + "}"
+        stages.runs[stage] = project.dbt("run", *arguments, "--vars", variables)
+        for table in TABLES:
+            stages.contents[stage, table] = contents(lake, f"{SCHEMA}.{table}")
+            stages.rows[stage, table] = lake.rows(
+                f"select * from {SCHEMA}.{table} order by id, _cdc_sequence"
+            )
+
+    land(
+        things.insert(1, thing(1, "one", note="n1"), thing(2, "two", note=None), thing(3, "three", pieces=3_000_000_000)),
+        things.update(2, (thing(1, "one", note="n1"), thing(1, "uno", note="n1 new"))),
+        things.update(3, (thing(2, "two", note=None), thing(20, "two", note=None))),
+        things.insert(4, thing(4, "four")),
+        things.delete(5, thing(4, "four")),
+    )  # fmt: skip
+    run("first", columns="first")
+    land(things.insert(8, thing(6, "six")))
+    run("ignore", columns="one more", policy="ignore")
+    land(
+        things.update(6, (thing(1, "uno", note="n1 new"), thing(1, "uno", amount="123456789012.50", note="n1 new"))),
+        things.insert(7, thing(5, "five")),
+    )  # fmt: skip
+    run("fail", policy="fail")
+    run("narrower", columns="narrower", policy="ignore")
+    run("evolved")
+    run("filled back", spark_cdc__fill_back="stg_things_changes")
+    run("rebuilt", "--full-refresh")
+    land(things.update(9, (thing(6, "six"), thing(6, "six", note="not read"))))
+    run("fewer", columns="fewer")
+    run("fill back fewer", columns="fewer", spark_cdc__fill_back="stg_things_changes")
+    run("dropped", columns="fewer", policy="sync_all_columns")
+    return stages
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_fail_names_every_difference(stages: Stages, table: str) -> None:
+    """Model, table, columns and both types, and what to do; nothing is written."""
+    if table == TABLES[0]:
+        message = stages.runs["fail"].messages[table]
+        assert f"the columns of model {table} are not those of its table {SCHEMA}.{table}: " in message
+        assert "`amount` is decimal(20,2) in the model and decimal(10,2) in the table; " in message
+        assert (
+            "`pieces` is bigint in the model and int in the table; `note` (string) is not in the table. "
+            in message
+        )
+        assert f"dbt run --full-refresh --select {table}+" in message
+    else:
+        assert stages.runs["fail"].statuses[table] == "skipped"
+    assert stages.contents["fail", table] == stages.contents["ignore", table]
+
+
+def test_types_are_not_ignored_and_not_narrowed(stages: Stages) -> None:
+    """A column less is what `ignore` ignores: a value of another type would have to be rounded or cut."""
+    stages.runs["ignore"].must_succeed()
+    assert [row["name"] for row in stages.rows["ignore", "things"] if row["id"] == 6] == ["six"]
+    assert all("note" not in row for table in TABLES for row in stages.rows["ignore", table])
+    message = stages.runs["narrower"].messages["stg_things_changes"]
+    assert "`amount` is decimal(12,1) in the model and decimal(10,2) in the table" in message
+    assert "pieces" not in message
+    for table in TABLES:
+        assert stages.contents["narrower", table] == stages.contents["ignore", table]
+
+
+def test_added_column_counts_as_absent_in_old_rows(stages: Stages) -> None:
+    """Null and not carried: a later partial image does not take it for a null that was sent."""
+    stages.runs["evolved"].must_succeed()
+    rows = {row["_cdc_offset"]: row for row in stages.rows["evolved", "stg_things_changes"]}
+    assert [rows[offset]["note"] for offset in (1, 5, 6, 7)] == [None, None, "n1 new", "n"]
+    assert [rows[offset]["_cdc_absent"] for offset in (1, 4, 5, 6, 7)] == [
+        ["note"],
+        None,
+        ["note"],
+        None,
+        None,
+    ]
+    current = {row["id"]: row for row in stages.rows["evolved", "things"]}
+    assert [current[key]["note"] for key in (1, 5, 6, 20)] == ["n1 new", "n", None, None]
+    assert [current[key]["_cdc_absent"] for key in (1, 5, 6, 20)] == [None, None, ["note"], ["note"]]
+
+
+def test_row_before_keeps_its_fields_apart(stages: Stages) -> None:
+    """The struct's new field stands behind the others, whatever the order in the model."""
+    [row] = [row for row in stages.rows["evolved", "stg_things_changes"] if row["_cdc_offset"] == 6]
+    assert (row["_cdc_before"]["name"], row["_cdc_before"]["note"], row["_cdc_before"]["pieces"]) == (
+        "uno",
+        "n1 new",
+        1,
+    )
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_filled_back_is_what_a_first_build_gives(stages: Stages, table: str) -> None:
+    """Every column of every row; also the row that fits the wider type only."""
+    stages.runs["filled back"].must_succeed()
+    stages.runs["rebuilt"].must_succeed()
+    assert stages.contents["filled back", table] != stages.contents["evolved", table]
+    assert stages.contents["filled back", table] == stages.contents["rebuilt", table]
+    assert any(row["pieces"] == 3_000_000_000 for row in stages.rows["filled back", table])
+
+
+def test_column_that_is_no_longer_declared_keeps_its_values(stages: Stages) -> None:
+    """No message carries it from now on."""
+    stages.runs["fewer"].must_succeed()
+    [row] = [row for row in stages.rows["fewer", "things"] if row["id"] == 6]
+    assert (row["note"], row["_cdc_op"], row["_cdc_absent"]) == ("n", "update", None)
+    [change] = [row for row in stages.rows["fewer", "stg_things_changes"] if row["_cdc_offset"] == 8]
+    assert (change["note"], change["_cdc_absent"]) == (None, ["note"])
+    assert (
+        "it has columns that model stg_things_changes does not declare: note. "
+        in (stages.runs["fill back fewer"].messages["stg_things_changes"])
+    )
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_sync_all_columns_drops_it(stages: Stages, table: str) -> None:
+    """In the tables over the changes too."""
+    stages.runs["dropped"].must_succeed()
+    for row in stages.rows["dropped", table]:
+        assert "note" not in row
+        assert "note" not in (row.get("_cdc_before") or {})

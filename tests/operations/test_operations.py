@@ -1,7 +1,5 @@
 """restate, maintain, prune and undeclared_columns on tables of a user's project."""
 
-# ruff: noqa: E501 - a sentence and a model stand on one line
-
 from __future__ import annotations
 
 import io

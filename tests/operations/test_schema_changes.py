@@ -1,7 +1,5 @@
 """A model's columns change while its tables stand; filled back, they are what a first build gives."""
 
-# ruff: noqa: E501 - a sentence and a model stand on one line
-
 from __future__ import annotations
 
 from collections.abc import Callable

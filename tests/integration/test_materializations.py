@@ -336,8 +336,7 @@ def test_new_column(stages: Stages, mode: str, kind: str) -> None:
     if mode == "fail":
         assert run.statuses[f"{mode}_{kind}"] == "error"
         assert (
-            f"the columns of model {mode}_{kind} are not those of its table"
-            in run.messages[f"{mode}_{kind}"]
+            f"the columns of model {mode}_{kind} are not those of its table" in run.messages[f"{mode}_{kind}"]
         )
         assert "note" in run.messages[f"{mode}_{kind}"]
         assert {row["name"] for row in rows} == {"one", "two"}

@@ -1,7 +1,5 @@
 """restate, maintain, prune and undeclared_columns on tables of a user's project."""
 
-# ruff: noqa: E501 - a sentence and a model stand on one line
-
 from __future__ import annotations
 
 import io
@@ -21,6 +19,7 @@ from reference import Change, current_rows, fold
 from source_tables import CanalTable, CanalTopic, DebeziumTable
 from tables import contents
 
+LAKES = tuple(os.environ.get("OPERATIONS_LAKES", "iceberg").split(","))
 SCHEMA = "shop_operations"
 LATE = 60 * 24 * 400  # minutes: a commit time that is younger than any horizon
 CURRENT = ("orders", "customers", "profiles")
@@ -263,13 +262,21 @@ def positions(lake: Lake, table: str) -> list[int]:
 
 def count_files(story: Story, stage: str) -> None:
     for table in TABLES:
-        [row] = story.lake.rows(f"select count(*) as number from {SCHEMA}.{table}.files")
-        story.files[stage, table] = row["number"]
+        if story.lake.file_format == "delta":
+            [row] = story.lake.rows(f"describe detail {SCHEMA}.{table}")
+            story.files[stage, table] = row["numFiles"]
+        else:
+            [row] = story.lake.rows(f"select count(*) as number from {SCHEMA}.{table}.files")
+            story.files[stage, table] = row["number"]
 
 
 def orphans(lake: Lake) -> dict[str, Path]:
-    [row] = lake.rows(f"select file_path from {SCHEMA}.orders.files limit 1")
-    folder = Path(row["file_path"].removeprefix("file:")).parent
+    if lake.file_format == "delta":
+        [row] = lake.rows(f"describe detail {SCHEMA}.orders")
+        folder = Path(row["location"].removeprefix("file:"))
+    else:
+        [row] = lake.rows(f"select file_path from {SCHEMA}.orders.files limit 1")
+        folder = Path(row["file_path"].removeprefix("file:")).parent
     return {"old": folder / "left-by-a-dead-run.parquet", "young": folder / "being-written.parquet"}
 
 

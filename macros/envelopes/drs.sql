@@ -36,7 +36,7 @@ struct<
     {#- Not of many tables, of partitions or of a cluster: what these empty does not stand in `table`. -#}
     {%- set is_truncate -%}
         message.`table` is not null
-        and message.sql rlike r'(?is)^\s*+(?:/\*.*?\*/\s*+)*+truncate\s++(?!cluster\s)[^,;()]++;?\s*+\z'
+        and {{ spark_cdc._truncates_a_table('message.sql') }}
     {%- endset -%}
     {%- set sequence = spark_cdc._whole_number('message.id') -%}
     {%- set kind -%}

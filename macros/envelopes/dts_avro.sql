@@ -29,7 +29,7 @@ struct<
     {%- set operation = 'message.operation' -%}
     {%- set names = "split(message.objectName, r'\\.')" -%}
     {#- The statement alone tells that it empties the table. -#}
-    {%- set is_truncate = spark_cdc._begins_with_truncate('message.afterText') -%}
+    {%- set is_truncate = spark_cdc._truncates_a_table('message.afterText') -%}
     {%- set kind -%}
         case
             when {{ operation }} in ({{ spark_cdc._literals(rows) }}) then 'rows'

@@ -31,7 +31,7 @@ struct<
     {%- set ddl = "element_at(message.postStruct, 'ddl')" -%}
     {%- set sequence = spark_cdc._oms_sequence(meta ~ '.storeDataSequence') -%}
     {#- OMS has no record type for it. -#}
-    {%- set is_truncate = op ~ " = 'DDL' and " ~ meta ~ '.table_name is not null and ' ~ spark_cdc._begins_with_truncate(ddl) -%}
+    {%- set is_truncate = op ~ " = 'DDL' and " ~ meta ~ '.table_name is not null and ' ~ spark_cdc._truncates_a_table(ddl) -%}
     {%- set kind -%}
         case
             when {{ op }} in ({{ spark_cdc._literals(rows) }}) then 'rows'

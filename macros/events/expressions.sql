@@ -16,7 +16,9 @@
     ) -}}
 {%- endmacro -%}
 
-{#- True of a statement that begins with TRUNCATE; comments may stand before it. -#}
-{%- macro _begins_with_truncate(statement) -%}
-    {{- return(statement ~ " rlike r'(?is)^\\s*+(?:/\\*.*?\\*/\\s*+)*+truncate\\s'") -}}
+{#- True of a statement that empties one table: no other one, no cluster of tables. Comments may stand before it. -#}
+{%- macro _truncates_a_table(statement) -%}
+    {{- return(
+        statement ~ " rlike r'(?is)^\\s*+(?:/\\*.*?\\*/\\s*+)*+truncate\\s++(?!cluster\\s)[^,;()]++;?\\s*+\\z'"
+    ) -}}
 {%- endmacro -%}

@@ -5,24 +5,28 @@
 
     The other columns that start with _cdc_ are not compared: a change that changes no value moves them in the current
     model and leaves the version in the history as it is.
+
+    With `hard_deletes` as the history has it: after `invalidate` a deleted key has no open version, after `ignore` it has one
+    with the values from before, or none.
 -#}
-{%- test current_equals_open_history(model, history=none, key=none) -%}
+{%- test current_equals_open_history(model, history=none, key=none, hard_deletes='new_record') -%}
     {%- do spark_cdc._require_relation('current_equals_open_history', 'history', history) -%}
     {%- do spark_cdc._require_key('current_equals_open_history', key) -%}
-    {{- return(adapter.dispatch('test_current_equals_open_history', 'spark_cdc')(model, history, key)) -}}
+    {%- do spark_cdc._require_hard_deletes('current_equals_open_history', hard_deletes) -%}
+    {{- return(adapter.dispatch('test_current_equals_open_history', 'spark_cdc')(model, history, key, hard_deletes)) -}}
 {%- endtest -%}
 
-{%- macro default__test_current_equals_open_history(model, history, key) -%}
+{%- macro default__test_current_equals_open_history(model, history, key, hard_deletes) -%}
     {%- do spark_cdc._only_spark('current_equals_open_history') -%}
 {%- endmacro -%}
 
-{%- macro spark__test_current_equals_open_history(model, history, key) -%}
+{%- macro spark__test_current_equals_open_history(model, history, key, hard_deletes) -%}
     {%- if not execute -%}{{- return('') -}}{%- endif -%}
     {%- set test = 'current_equals_open_history' -%}
     {%- set found = spark_cdc._columns_of_model(test, model, 'Take the `where` out: the whole of both models is compared.') -%}
     {%- set in_history = adapter.get_columns_in_relation(history) | map(attribute='name') | list -%}
     {%- set columns = [] -%}
-    {%- for column in found if not column.name.startswith('_cdc_') -%}
+    {%- for column in found if column.name in key or not column.name.startswith('_cdc_') -%}
         {%- if column.name not in in_history -%}
             {%- do spark_cdc._raise(
                 test, 'history', 'a model with all columns of ' ~ model, history ~ ' without ' ~ column.name,
@@ -62,6 +66,9 @@ compared as (
             as {{ spark_cdc._quote(name) }},
         {%- endfor %}
         case
+            {%- if hard_deletes != 'new_record' %}
+            when current_rows._cdc_is_deleted and open_versions.is_there is null then null
+            {%- endif %}
             when open_versions.is_there is null then 'no open version in the history'
             when current_rows.is_there is null then 'no row in the current model'
             else nullif(concat_ws(
@@ -73,7 +80,7 @@ compared as (
                 {%- if column.dtype | lower == 'variant' %}
                 {%- set left, right = 'to_json(' ~ left ~ ')', 'to_json(' ~ right ~ ')' %}
                 {%- endif %}
-                case when not {{ left }} <=> {{ right }} then {{ spark_cdc._literal(column.name ~ ' differs') }} end,
+                case when not {{ left }} <=> {{ right }}{{ ' and not current_rows._cdc_is_deleted' if hard_deletes == 'ignore' }} then {{ spark_cdc._literal(column.name ~ ' differs') }} end,
                 {%- endfor %}
                 case
                     when not current_rows._cdc_is_deleted <=> open_versions._cdc_is_deleted

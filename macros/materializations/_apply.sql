@@ -30,10 +30,12 @@
     {%- set read = spark_cdc._changes_to_apply(all_changes, existing_relation, settings.file_format, is_first) -%}
     {%- if is_first -%}
         {%- do spark_cdc._refuse_to_shorten(form.materialization, existing_relation, all_changes) -%}
-        {%- set effects = spark_cdc._cached_view(
-            temporaries, 'effects', spark_cdc._effects(all_changes, table.key, table.columns)
-        ) -%}
+        {%- set effects = '(' ~ spark_cdc._effects(all_changes, table.key, table.columns) ~ ')' -%}
         {%- set carries_over = spark_cdc._has_rows(effects ~ ' where _cdc_takes_over') -%}
+        {%- if carries_over -%}
+            {#- read many times over: a first build without is as large as the source, and is read once -#}
+            {%- set effects = spark_cdc._cached_view(temporaries, 'effects', effects) -%}
+        {%- endif -%}
         {%- call statement('main') -%}
             {{ spark_cdc._create_table(
                 target_relation,

@@ -14,6 +14,7 @@ sys.path.insert(0, str(HERE.parent / "integration"))
 sys.path.insert(0, str(HERE))
 
 from harness import stop_jvm  # noqa: E402
+from results import Results  # noqa: E402
 from tables import Lake  # noqa: E402
 
 
@@ -24,9 +25,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("dbt")
 
 
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Not a fixture's end: one that all tests here share ends with the whole session."""
+    if nextitem is None or HERE not in nextitem.path.parents:
+        stop_jvm()
+
+
 @pytest.fixture(scope="session", params=["iceberg", "delta"])
 def lake(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
     """A lake of one format."""
-    stop_jvm()
     yield Lake(request.param, tmp_path_factory.mktemp(request.param))
     stop_jvm()
+
+
+@pytest.fixture(scope="session")
+def results(lake: Lake) -> Results:
+    """What many logs left in each table of a lake."""
+    return Results(lake)

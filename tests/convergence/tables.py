@@ -10,10 +10,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from change_logs import BATCHES, COLUMNS, SCHEMA, Log, batch_time
 from harness import LOG4J2, REPOSITORY, Project
 from reference import State, Tables, Version, fold, versions_of
-
-from logs import BATCHES, COLUMNS, SCHEMA, Log, batch_time
 
 PROJECT = Path(__file__).resolve().parent / "project"
 JARS = {
@@ -167,16 +166,15 @@ def _plain(value: Any, name: str) -> Any:
     return value.replace(tzinfo=None) if isinstance(value, datetime) else value
 
 
-def play(lake: Lake, logs: Sequence[Log], kinds: Sequence[Kind]) -> dict[int, str]:
-    """Run the logs batch by batch and all at once; tell what differs, by log."""
+def play(lake: Lake, logs: Sequence[Log], kinds: Sequence[Kind]) -> dict[str, dict[int, str]]:
+    """Run the logs batch by batch and all at once; tell what differs: kind -> log -> what."""
     lake.fill(logs)
-    names = [kind.name for kind in kinds]
     for batch in range(BATCHES):
-        models = [f"split_{name}" for name in names]
+        models = [f"split_{kind.name}" for kind in kinds]
         if batch == 0:
-            models += [f"whole_{name}" for name in names]
+            models += [f"whole_{kind.name}" for kind in kinds]
         lake.run(batch, *models, truncates_of=truncates_of(logs), fresh=batch == 0)
-    bad: dict[int, str] = {}
+    bad: dict[str, dict[int, str]] = {kind.name: {} for kind in kinds}
     for kind in kinds:
         wanted = kind.wanted(logs)
         for way in ("split", "whole"):
@@ -184,7 +182,7 @@ def play(lake: Lake, logs: Sequence[Log], kinds: Sequence[Kind]) -> dict[int, st
             for number in sorted(got.keys() | wanted.keys()):
                 rows = got.get(number, set()), wanted.get(number, set())
                 if rows[0] != rows[1]:
-                    bad.setdefault(number, f"{way}_{kind.name}:\n" + difference(*rows))
+                    bad[kind.name].setdefault(number, f"{way}_{kind.name}:\n" + difference(*rows))
     return bad
 
 

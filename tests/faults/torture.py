@@ -50,8 +50,9 @@ def torture(siege: Siege, kills: int, chance: random.Random) -> int:
             print(f"{'killed' if killed else 'never came'}: {name}", flush=True)
             if killed:
                 worker = siege.start()
-            # The next victim repairs too: what two dead runs left is harder than what one left.
-            if chance.random() < 0.4:
+            # The next victim repairs too: what two dead runs left is harder than what one left. And a plain run
+            # would end the first build.
+            if name not in FIRST_BUILD and chance.random() < 0.4:
                 siege.repair(worker)
                 repaired += 1
                 print(f"repaired, run of {siege.seconds_of_a_run:.1f} s", flush=True)

@@ -1,7 +1,7 @@
 """Logs of changes as hypothesis makes them, and the rows in which a changes model would hold them.
 
-A log is a list of messages in the source's own order, each with the batch in which it comes and the batches in
-which it comes again. Every log is a world of its own: its number is its origin, part of each key.
+A log is a list of messages in the source's own order, each with the batch in which it comes and those in which it
+comes again. Every log is a world of its own: its number is its origin, part of each key.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from hypothesis import strategies as st
 from reference import Change
 
-BATCHES = 5
+BATCHES = 4
 COLUMNS = ("amount", "name", "note")
 START = datetime(2026, 3, 1, 8, 0, 0)  # noqa: DTZ001 - as a Spark session in UTC gives times
 SCHEMA = (

@@ -1,0 +1,229 @@
+"""`make bench`: a batch of changes from raw text into a current and a history table, against one hand-written MERGE.
+
+A user's project with a changes model, a current and a history table over many keys; each batch lands a few thousand messages
+for keys all over the table. By hand it is from_json, one cast a column, the newest row of each key, and one MERGE with a guard
+by offset. Batches go in turn through both in one JVM, the first ones unmeasured; the figure is the JVM's CPU seconds. In the
+end both current tables must hold the same rows.
+
+    .venv/bin/python tests/bench/apply.py --keys 1000000 --changes 5000 --lake delta
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "integration"))
+
+from harness import JARS, LOG4J2, REPOSITORY, Project  # noqa: E402
+from run import cpu_seconds  # noqa: E402
+
+COLUMNS = {
+    "id": "bigint",
+    "customer": "string",
+    "amount": "decimal(20,4)",
+    "note": "string",
+    "size": "int",
+    "placed_at": "timestamp_ntz",
+}
+CONTRACT = (
+    "_cdc_op string, _cdc_sequence array<decimal(20,0)>, _cdc_committed_at timestamp, _cdc_transaction_id string, "
+    f"_cdc_before struct<{', '.join(f'{name}: {kind}' for name, kind in COLUMNS.items())}>, _cdc_absent array<string>, "
+    "_cdc_error struct<code: string, detail: string>, _cdc_topic string, _cdc_partition int, _cdc_offset bigint, "
+    "_cdc_offsets array<struct<partition: int, offset: bigint>>, _cdc_batch timestamp, "
+    "_cdc_seen array<struct<partition: int, offset: bigint, fingerprint: bigint>>"
+)
+# Of key `id` in its version `v`, as SQL.
+TEXTS = {
+    "id": "cast(id as string)",
+    "customer": "concat('customer ', id % 1000, ' ', v)",
+    "amount": "concat(id % 100000, '.', lpad(v % 10000, 4, '0'))",
+    "note": "sha2(concat(id, v), 256)",
+    "size": "cast((id + v) % 1000 as string)",
+    "placed_at": "concat('2026-01-01 00:00:', lpad(id % 60, 2, '0'))",
+}
+# Bars of current against the MERGE, by keys and size of batch; what is not listed has none.
+BARS = {
+    ("iceberg", 1_000_000, 5_000): 1.4,
+    ("iceberg", 10_000_000, 5_000): 0.6,
+    ("iceberg", 10_000_000, 500_000): 1.2,
+    ("delta", 10_000_000, 5_000): 0.75,
+}
+
+
+class Bench:
+    """The project, its tables, and the tables made by hand beside them."""
+
+    def __init__(self, lake: str, folder: Path, keys: int, changes: int) -> None:
+        self.lake, self.keys, self.changes = lake, keys, changes
+        (folder / "log4j2.properties").write_text(LOG4J2)
+        os.environ |= {
+            "BENCH_LAKE": str(folder),
+            "BENCH_JARS": ",".join(str(REPOSITORY / ".jars" / name) for name in JARS[lake]),
+            "BENCH_LOG4J2": str(folder / "log4j2.properties"),
+            "PYSPARK_PYTHON": sys.executable,
+        }
+        self.project = Project(folder / "project", "bench", HERE / "project")
+        self.offset = 0
+        self.dbt("show", "--inline", "select 1")
+        from pyspark.sql import SparkSession
+
+        self.spark = SparkSession.builder.getOrCreate()
+
+    def dbt(self, *arguments: str) -> None:
+        self.project.dbt(*arguments, "--target", self.lake).must_succeed()
+
+    def cpu(self, work: Callable[[], object]) -> float:
+        """CPU seconds of the JVM."""
+        started = cpu_seconds(self.spark)
+        work()
+        return cpu_seconds(self.spark) - started
+
+    def create(self) -> None:
+        """Fill the tables with one row a key, as a snapshot would."""
+        self.spark.sql("create schema if not exists raw")
+        self.spark.sql("create schema if not exists bench")
+        using = f"using {self.lake}"
+        self.spark.sql(f"""
+            create table raw.orders (topic string, partition int, offset bigint, timestamp timestamp, key string, value string)
+            {using}
+        """)
+        typed = ", ".join(f"cast({TEXTS[name]} as {kind}) as {name}" for name, kind in COLUMNS.items())
+        contract = {
+            "_cdc_op": "'snapshot'",
+            "_cdc_sequence": "array(cast(id - 100000000 as decimal(20,0)), cast(0 as decimal(20,0)))",
+            "_cdc_committed_at": "timestamp'2026-01-01'",
+            "_cdc_topic": "'snapshot'",
+            "_cdc_partition": "0",
+            "_cdc_offset": "id",
+            "_cdc_offsets": "array(named_struct('partition', 0, 'offset', id))",
+            "_cdc_batch": "timestamp'2026-01-01'",
+        }
+        fields = ", ".join(
+            f"cast({contract.get(field.split()[0], 'null')} as {field.split(' ', 1)[1]}) as {field.split()[0]}"
+            for field in CONTRACT.replace(", _cdc", "|_cdc").split("|")
+        )
+        self.spark.sql(f"""
+            create table bench.orders_changes {using} as
+            select {typed}, {fields} from (select id, 0 as v from range({self.keys}))
+        """)
+        self.spark.sql(f"""
+            create table bench.by_hand {using} as
+            select {typed}, false as is_deleted, cast(-1 as bigint) as offset from (select id, 0 as v from range({self.keys}))
+        """)
+        self.dbt("run", "--select", "orders", "orders_history")
+
+    def land(self) -> None:
+        """Append messages: a fifth inserts, a tenth deletes, the rest updates, of keys all over the table."""
+        first = self.offset
+        self.offset += self.changes
+        row = f"named_struct({', '.join(f'{name!r}, {text}' for name, text in TEXTS.items())})"
+        self.spark.sql(f"""
+            insert into raw.orders
+            select 'shop' as topic, 0 as partition, offset, timestamp'2026-01-02', cast(null as string),
+                to_json(named_struct(
+                    'data', array({row}), 'database', 'shop', 'es', 1767312000000 + offset, 'id', offset, 'isDdl', false,
+                    'old', case when op = 'UPDATE' then array(map('note', 'before')) end, 'pkNames', array('id'),
+                    'table', 'orders', 'ts', 1767312000000 + offset, 'type', op
+                ), map('ignoreNullFields', 'false'))
+            from (
+                select
+                    offset,
+                    offset as v,
+                    case when offset % 10 < 2 then {self.keys} + offset
+                        else pmod(xxhash64(offset), {self.keys}) end as id,
+                    case when offset % 10 < 2 then 'INSERT' when offset % 10 < 9 then 'UPDATE' else 'DELETE' end as op
+                from (select id as offset from range({first}, {self.offset}))
+            )
+        """)
+
+    def merge_by_hand(self) -> None:
+        """Parse what landed last and merge it."""
+        texts = ", ".join(f"{name}: string" for name in COLUMNS)
+        typed = ", ".join(f"cast(row.{name} as {kind}) as {name}" for name, kind in COLUMNS.items())
+        assigned = [*COLUMNS, "is_deleted", "offset"]
+        self.spark.sql(f"""
+            merge into bench.by_hand as stored
+            using (
+                select * except (place) from (
+                    select *, row_number() over (partition by id order by offset desc) as place
+                    from (
+                        select {typed}, message.type = 'DELETE' as is_deleted, offset
+                        from (
+                            select offset, from_json(value, 'type string, data array<struct<{texts}>>') as message
+                            from raw.orders
+                            where offset >= {self.offset - self.changes}
+                        )
+                        lateral view explode(message.data) exploded as row
+                    )
+                )
+                where place = 1
+            ) as changed
+            on stored.id = changed.id
+            when matched and changed.offset > stored.offset then update set
+                {", ".join(f"{name} = changed.{name}" for name in assigned if name != "id")}
+            when not matched then insert ({", ".join(assigned)})
+                values ({", ".join("changed." + name for name in assigned)})
+        """)
+
+    def assert_same(self) -> None:
+        """Both current tables hold the same live rows."""
+        counts = [
+            tuple(
+                self.spark.sql(
+                    f"select count(*), sum(cast(xxhash64({', '.join(COLUMNS)}) as decimal(38,0))) from {table}"
+                ).first()
+            )
+            for table in ("bench.orders where not _cdc_is_deleted", "bench.by_hand where not is_deleted")
+        ]
+        if counts[0] != counts[1]:
+            sys.exit(f"the tables differ: {counts}")
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--keys", type=int, default=1_000_000)
+    arguments.add_argument("--changes", type=int, default=5_000)
+    arguments.add_argument("--batches", type=int, default=5, help="measured ones; two more go before them")
+    arguments.add_argument("--lake", choices=list(JARS), default="iceberg")
+    options = arguments.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(options.lake, Path(folder), options.keys, options.changes)
+        bench.create()
+        work = {
+            "by hand": bench.merge_by_hand,
+            "changes": lambda: bench.dbt("run", "--select", "orders_changes"),
+            "current": lambda: bench.dbt("run", "--select", "orders"),
+            "history": lambda: bench.dbt("run", "--select", "orders_history"),
+            "changes, nothing new": lambda: bench.dbt("run", "--select", "orders_changes"),
+            "current, nothing new": lambda: bench.dbt("run", "--select", "orders"),
+        }
+        seconds: dict[str, list[float]] = {name: [] for name in work}
+        for batch in range(options.batches + 2):
+            bench.land()
+            for name, step in work.items():
+                spent = bench.cpu(step)
+                if batch > 1:
+                    seconds[name].append(spent)
+        bench.assert_same()
+        medians = {name: statistics.median(values) for name, values in seconds.items()}
+        for name, values in seconds.items():
+            print(f"{name:22s} CPU seconds {' '.join(f'{value:.1f}' for value in sorted(values))}")
+        ratio = (medians["changes"] + medians["current"]) / medians["by hand"]
+        bar = BARS.get((options.lake, options.keys, options.changes))
+        verdict = "no bar" if bar is None else f"bar {bar}: {'within' if ratio <= bar else 'MISSED'}"
+        print(f"{options.lake}, {options.keys} keys, {options.changes} changes: ratio {ratio:.2f}, {verdict}")
+        print(f"history to current: {medians['history'] / medians['current']:.2f}, bar 2")
+        idle = medians["changes, nothing new"] + medians["current, nothing new"]
+        print(f"nothing new: {idle / (medians['changes'] + medians['current']):.2f}, bar 0.2")
+        print("the tables hold the same rows")
+
+
+if __name__ == "__main__":
+    main()

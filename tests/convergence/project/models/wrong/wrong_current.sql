@@ -1,0 +1,2 @@
+{{ config(materialized='cdc_current', unique_key=['id'], hard_deletes='ignore') }}
+{{ arrived() }}

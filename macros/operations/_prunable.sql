@@ -24,7 +24,8 @@
     {%- set read = [] -%}
     {%- for reader in readers -%}
         {%- set table = spark_cdc._table_of(reader) -%}
-        {%- if table is none -%}{{- return(none) -}}{%- endif -%}
+        {#- A reader that is no incremental table is made from all messages in each run. -#}
+        {%- if table is none or reader.config.materialized != 'incremental' -%}{{- return(none) -}}{%- endif -%}
         {%- if spark_cdc._kind_of(reader) == 'messages' -%}
             {%- do read.append('select topic, partition, offset, error is not null as is_error from ' ~ table) -%}
         {%- else -%}

@@ -35,7 +35,7 @@
         {%- do spark_cdc._prune_table(node, spark_cdc._read_messages(node, before), dry_run) -%}
     {%- endfor -%}
     {%- for kind in ['messages', 'changes', 'cdc_current'] -%}
-        {%- for node in nodes if spark_cdc._kind_of(node) == kind and spark_cdc._table_of(node) is not none -%}
+        {%- for node in nodes if spark_cdc._kind_of(node) == kind and spark_cdc._is_kept(node) -%}
             {%- if kind == 'messages' -%}
                 {%- do spark_cdc._prune_table(node, spark_cdc._read_messages(node, before), dry_run) -%}
             {%- elif kind == 'changes' -%}
@@ -50,6 +50,11 @@
     {%- if dry_run -%}
         {%- do print('spark_cdc.prune: nothing was deleted. Run it again with dry_run: false.') -%}
     {%- endif -%}
+{%- endmacro -%}
+
+{#- Whether it has a table that runs add to; one that each run makes anew needs no pruning. -#}
+{%- macro _is_kept(node) -%}
+    {{- return(node.config.materialized in ['incremental', 'cdc_current'] and spark_cdc._table_of(node) is not none) -}}
 {%- endmacro -%}
 
 {#- `rows` is none, or a query of whole rows of the table; what identifies a row is in `columns`. -#}

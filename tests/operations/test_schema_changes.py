@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +12,7 @@ from harness import Lake, Project, Run
 from source_tables import CanalTable, CanalTopic
 from tables import contents
 
+LAKES = tuple(os.environ.get("OPERATIONS_LAKES", "iceberg").split(","))
 SCHEMA = "shop_schema_changes"
 TABLES = ("stg_things_changes", "things", "things_history")
 COLUMNS = {
@@ -109,7 +111,8 @@ def stages(lake: Lake, new_project: Callable[[str], Project]) -> Stages:
     land(things.update(9, (thing(6, "six"), thing(6, "six", note="not read"))))
     run("fewer", columns="fewer")
     run("fill back fewer", columns="fewer", spark_cdc__fill_back="stg_things_changes")
-    run("dropped", columns="fewer", policy="sync_all_columns")
+    if lake.file_format == "iceberg":
+        run("dropped", columns="fewer", policy="sync_all_columns")
     return stages
 
 
@@ -195,6 +198,8 @@ def test_column_that_is_no_longer_declared_keeps_its_values(stages: Stages) -> N
 @pytest.mark.parametrize("table", TABLES)
 def test_sync_all_columns_drops_it(stages: Stages, table: str) -> None:
     """In the tables over the changes too."""
+    if "dropped" not in stages.runs:
+        pytest.skip("Delta drops columns of tables with column mapping only")
     stages.runs["dropped"].must_succeed()
     for row in stages.rows["dropped", table]:
         assert "note" not in row

@@ -2,7 +2,7 @@
 # The logic is in python_udfs/dbt_spark_cdc/setup_env.py, not here.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo test converge torture lint bench docs clean
+.PHONY: help setup setup-dev demo test delta converge torture lint bench docs clean
 
 BIN := .venv/bin
 # A pyenv shim may be on the path without a Python behind it, so each candidate is started.
@@ -30,6 +30,9 @@ test: lint ## Lint, then run all tests
 
 converge: setup-dev ## Put many more random logs into tables in random batches (LOGS=1000 SEED=...)
 	@SPARK_CDC_LOGS=$(or $(LOGS),1000) SPARK_CDC_SEED=$(or $(SEED),$$RANDOM) $(BIN)/pytest tests/convergence
+
+delta: setup-dev ## Tell the story of a user's project on Delta, which takes long
+	@SPARK_CDC_LAKES=delta $(BIN)/pytest tests/integration/test_days.py
 
 torture: setup-dev ## Kill dbt again and again, see it repair (ARGS="--help" lists the choices)
 	@$(BIN)/python tests/faults/torture.py $(ARGS)

@@ -21,7 +21,7 @@
     _cdc_absent      declared columns that the message does not carry: their stored value stays; null where all are there
     _cdc_error       code and detail; such a row is not applied. Details name columns and types, never values
     _cdc_topic, _cdc_partition, _cdc_offset  the message; _cdc_offsets has partition and offset of both of an update in two
-    _cdc_batch       when the run that read the message began
+    _cdc_batch       when the run began that made this row; of a table or view over a messages model, that read the message
     _cdc_seen        what its messages' partitions held when they were read: by it the next run knows what is new
 
     A message that cannot be read is a row with an error when `relation` is given (it may have been this table's), and is
@@ -110,6 +110,7 @@ read_again as (
     where=where,
     with_types=spark_cdc._reads_types(format, dialect, columns),
     of_messages=messages is not none,
+    batch='batch' if messages and not is_kept else none,
     finds_taken_offsets=messages is none
 ) }},
 

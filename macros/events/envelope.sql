@@ -20,12 +20,12 @@
                                  SQL of a value as the format writes one of the declared type: mostly `value` with an
                                  encoding of the format's own
 
-    `of_messages` says that the relation is a messages model: its `value` is a document already. `finds_taken_offsets` makes
-    a message an error where another one stands at its topic, partition and offset.
+    `of_messages` says that the relation is a messages model: its `value` is a document already. `batch` is an expression in the
+    place of the run's own start. `finds_taken_offsets` makes a message an error where another one stands at its place.
 
     Why maps of texts: they keep absent and null apart, show a key that stands twice, and need no declared columns.
 -#}
-{%- macro _envelope(relation, format, dialect, raw_columns, exact_numbers=false, reading=none, where=none, with_types=true, of_messages=false, finds_taken_offsets=false) -%}
+{%- macro _envelope(relation, format, dialect, raw_columns, exact_numbers=false, reading=none, where=none, with_types=true, of_messages=false, batch=none, finds_taken_offsets=false) -%}
     {%- set raw = spark_cdc._raw_columns(raw_columns) -%}
     {%- set header = spark_cdc._format_macro(format, 'header')(dialect) -%}
     {%- set document = none if of_messages else header.get('document') -%}
@@ -41,7 +41,7 @@ raw_messages as (
         cast({{ raw.key }} as string) as key,
         {{ raw.value if document else 'cast(' ~ raw.value ~ ' as string)' }} as value,
         {{ raw.headers or "cast(null as array<struct<key: string, value: binary>>)" }} as headers,
-        {{ 'batch' if of_messages else spark_cdc._batch_started_at() }} as batch
+        {{ batch or spark_cdc._batch_started_at() }} as batch
     from {{ relation }}
     {%- for condition in conditions | select %}
     {{ 'where' if loop.first else 'and' }} ({{ condition }})

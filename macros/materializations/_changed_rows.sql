@@ -1,5 +1,5 @@
 {#-
-    The rows that a MERGE has to write, or none. A key goes on from its last row where its new effects all come behind that row
+    What a MERGE has to write, as `_rows_to_merge` gives it, or none. A key goes on from its last row where its new effects all come behind that row
     and none of them needs another key's values; any other key is built anew from all its changes.
 -#}
 {%- macro _changed_rows(table, new_changes, all_changes, target_relation, file_format, temporaries) -%}
@@ -19,81 +19,7 @@
         table.rows_of(effects, all_changes, table.key, table.columns, carries_over, table.variants, table.options),
         spark_cdc._stored_rows(table, effects, target_relation, anew)
     )) -%}
-    {{- return(rows if spark_cdc._has_rows(rows) else none) -}}
-{%- endmacro -%}
-
-{#-
-    New effects and, in the form of an effect, the last stored row of each key that they or a new truncate touch: later steps
-    read these and not the table. `_cdc_is_late` says of a key that something has to be put before its stored row.
--#}
-{%- macro _batch(table, new_changes, target_relation) -%}
-    {%- set event_columns = spark_cdc._quoted(spark_cdc._event_columns(table.columns)) -%}
-    {%- set last_sequence = 'stored.' ~ table.last_sequence -%}
-    {%- set has_origins = '_cdc_origin' in table.columns -%}
-    {%- set hides_deletes = table.options.hard_deletes in ['invalidate', 'ignore'] -%}
-    {%- set is_deleted = 'stored.valid_to is not null' if table.options.hard_deletes == 'invalidate' else 'stored._cdc_is_deleted' -%}
-    select
-        *,
-        coalesce(
-            min(case when _cdc_stored_last_sequence is null then _cdc_sequence end) over of_key
-                <= max(_cdc_stored_last_sequence) over of_key,
-            {%- if table.deleted_keys_gone %}
-            min(_cdc_sequence) over of_key <= {{ spark_cdc._sequence_literal(table.deleted_keys_gone) }},
-            {%- endif %}
-            false
-        ) or max(_cdc_needs_all_changes) over of_key as _cdc_is_late
-    from (
-        select {{ event_columns }}, false as _cdc_needs_all_changes
-        from ({{ spark_cdc._effects(new_changes, table.key, table.columns) }})
-
-        union all
-
-        select
-            {{ spark_cdc._quoted(table.columns + spark_cdc._effect_columns(), 'stored.') }},
-            false as _cdc_takes_over,
-            null as _cdc_taken_over_by,
-            {{ last_sequence }} as _cdc_stored_last_sequence,
-            {{ table.valid_from }} as _cdc_stored_valid_from,
-            coalesce(truncated._cdc_first_sequence < {{ last_sequence }}, false)
-                {{- ' or ' ~ is_deleted if hides_deletes }} as _cdc_needs_all_changes
-        from {{ spark_cdc._last_rows(table, target_relation) }} as stored
-        left join (
-            select {{ spark_cdc._quoted(table.key) }}, true as _cdc_is_touched
-            from ({{ spark_cdc._effects(new_changes, table.key, table.key) }})
-            group by {{ spark_cdc._quoted(table.key) }}
-        ) as touched
-            on {{ spark_cdc._same_key(table.key, 'stored', 'touched') }}
-        left join (
-            select
-                {{ '_cdc_origin, ' if has_origins }}min(_cdc_sequence) as _cdc_first_sequence,
-                max(_cdc_sequence) as _cdc_last_sequence
-            from {{ new_changes }}
-            where _cdc_op = 'truncate'
-            {{ 'group by _cdc_origin' if has_origins }}
-        ) as truncated
-            on {{ 'stored._cdc_origin <=> truncated._cdc_origin' if has_origins else 'true' }}
-        where
-            touched._cdc_is_touched
-            or truncated._cdc_first_sequence < {{ last_sequence }}
-            or (not {{ is_deleted }} and truncated._cdc_last_sequence > {{ last_sequence }})
-    )
-    window of_key as (partition by {{ spark_cdc._quoted(table.key) }})
-{%- endmacro -%}
-
-{#-
-    The row that each key goes on from. Where a deleted key has no open version, its last one says only where it ended: such a
-    key does not go on from it.
--#}
-{%- macro _last_rows(table, target_relation) -%}
-    {%- if table.options.hard_deletes != 'invalidate' -%}
-        {#- a version of no length may be all that a key has -#}
-        {%- set never_there = ' or _cdc_is_deleted and valid_to = valid_from' if table.options.hard_deletes == 'ignore' else '' -%}
-        {{- return('(select * from ' ~ target_relation ~ ' where ' ~ table.last_row ~ never_there ~ ')') -}}
-    {%- endif -%}
-    {{- return(
-        '(select * from (select *, lead(_cdc_sequence) over (partition by ' ~ spark_cdc._quoted(table.key)
-        ~ ' order by _cdc_sequence) is null as _cdc_is_last from ' ~ target_relation ~ ') where _cdc_is_last)'
-    ) -}}
+    {{- return(spark_cdc._rows_to_merge(table, rows)) -}}
 {%- endmacro -%}
 
 {#- The stored rows beside which the rows that were made are held: the last ones, and of a key built anew all of them. -#}

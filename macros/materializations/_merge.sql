@@ -23,12 +23,35 @@
     where made._cdc_op is null or stored._cdc_op is null or not ({{ same | join(' and ') }})
 {%- endmacro -%}
 
-{%- macro _merge(table, rows, target_relation) -%}
+{#-
+    The rows of a MERGE and the condition that narrows it; none where there is no row. A MERGE that may insert is an outer join,
+    for which Spark shuffles the whole table: so the keys of a small batch stand in its condition. Whole numbers as they are,
+    texts in hexadecimal digits: neither can be anything but a value.
+-#}
+{%- macro _rows_to_merge(table, rows) -%}
+    {%- set most_keys = 20000 -%}
+    {%- set name = spark_cdc._quote((table.key | reject('equalto', '_cdc_origin') | list + table.key)[0]) -%}
+    {%- set found = run_query(
+        'select count(*), max(typeof(' ~ name ~ ")), concat('in (', nullif(array_join(collect_set("
+        ~ 'if(typeof(' ~ name ~ ") = 'string', concat(" ~ spark_cdc._literal("cast(X'") ~ ', hex(' ~ name ~ '), '
+        ~ spark_cdc._literal("' as string)") ~ '), cast(' ~ name ~ " as string))), ', '), ''), ')') "
+        ~ 'from (select ' ~ name ~ ' from ' ~ rows ~ ' limit ' ~ (most_keys + 1) ~ ')'
+    ).rows[0] -%}
+    {%- set count = found[0] | int -%}
+    {%- if count == 0 -%}
+        {{- return(none) -}}
+    {%- endif -%}
+    {%- set is_listed = count <= most_keys and found[1] in ['tinyint', 'smallint', 'int', 'bigint', 'string'] -%}
+    {{- return({'rows': rows, 'condition': 'stored.' ~ name ~ ' ' ~ found[2] if is_listed else none}) -}}
+{%- endmacro -%}
+
+{%- macro _merge(table, to_merge, target_relation) -%}
     {%- set columns = table.columns_of(table.columns) -%}
     {%- set row_key = table.key + table.row_key -%}
     merge into {{ target_relation }} as stored
-    using {{ rows }} as changed
+    using {{ to_merge.rows }} as changed
     on {{ spark_cdc._same_key(row_key, 'stored', 'changed') }}
+        {{- ' and ' ~ to_merge.condition if to_merge.condition }}
     when matched and changed._cdc_is_obsolete then delete
     when matched then update set
         {%- for name in columns if name not in row_key %}

@@ -1,14 +1,5 @@
 {#- What `prune` may delete, as {'query': rows, 'columns': what identifies them}; none where all is needed. -#}
 
-{#- Models that read a node: changes models read messages models and sources, messages models read sources. -#}
-{%- macro _readers_of(node, kinds) -%}
-    {%- set readers = [] -%}
-    {%- for reader in spark_cdc._models_of(kinds).values() if node.unique_id in reader.depends_on.nodes -%}
-        {%- do readers.append(reader) -%}
-    {%- endfor -%}
-    {{- return(readers) -}}
-{%- endmacro -%}
-
 {#-
     Messages that every reader has, without an error. A messages model has a row of each message, a changes model one of its own
     tables': those of which it has messages. Of a raw table that tells no names, one changes model may be the reader, or else all
@@ -100,11 +91,4 @@
         and ({{ 'read.readers = ' ~ readers | length if is_source else "read.readers = names.readers or kind not in ('rows', 'truncate')" }})
     {%- endset -%}
     {{- return({'query': query, 'columns': ['topic', 'partition', 'offset']}) -}}
-{%- endmacro -%}
-
-{#- A table with Kafka's own columns; none where they have other names. -#}
-{%- macro _raw_table(node) -%}
-    {%- set relation = spark_cdc._table_of(node) -%}
-    {%- set columns = adapter.get_columns_in_relation(relation) | map(attribute='name') | list if relation else [] -%}
-    {{- return(relation if not ['topic', 'partition', 'offset', 'timestamp'] | reject('in', columns) | list else none) -}}
 {%- endmacro -%}

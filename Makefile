@@ -2,7 +2,7 @@
 # The logic is in python_udfs/dbt_spark_cdc/setup_env.py, not here.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo test torture lint bench docs clean
+.PHONY: help setup setup-dev demo test converge torture lint bench docs clean
 
 BIN := .venv/bin
 # A pyenv shim may be on the path without a Python behind it, so each candidate is started.
@@ -27,6 +27,9 @@ demo: setup ## Build the worked example, print its tables, write the docs page
 
 test: lint ## Lint, then run all tests
 	@$(BIN)/pytest
+
+converge: setup-dev ## Put many more random logs into tables in random batches (LOGS=1000 SEED=...)
+	@SPARK_CDC_LOGS=$(or $(LOGS),1000) SPARK_CDC_SEED=$(or $(SEED),$$RANDOM) $(BIN)/pytest tests/convergence
 
 torture: setup-dev ## Kill dbt again and again, see it repair (ARGS="--help" lists the choices)
 	@$(BIN)/python tests/faults/torture.py $(ARGS)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from pprint import pformat
 
+import pytest
 from change_logs import Log, logs, smaller
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from tables import Kind, Lake, play
 
+# Set for the long run: more logs, other ones each time, and on Delta too all that `make test` has on Iceberg only.
+LONG_RUN = "SPARK_CDC_LOGS" in os.environ
 COUNT = int(os.environ.get("SPARK_CDC_LOGS", "200"))
 SEED = int(os.environ.get("SPARK_CDC_SEED", "1"))
 KINDS = {
@@ -20,7 +23,6 @@ KINDS = {
         Kind("history_unchanged", {"keep_unchanged": True}),
         Kind("history_invalidate", {"hard_deletes": "invalidate"}),
         Kind("history_ignore", {"hard_deletes": "ignore"}),
-        Kind("current_one_table", one_table=True),
         Kind("history_one_table", one_table=True),
     )
 }
@@ -48,10 +50,13 @@ class Results:
     def __init__(self, lake: Lake) -> None:
         self.lake = lake
         self.logs = many_logs(COUNT)
-        self.bad = play(lake, self.logs, list(KINDS.values()))
+        names = list(KINDS) if LONG_RUN or lake.file_format == "iceberg" else ["current", "history"]
+        self.bad = play(lake, self.logs, [KINDS[name] for name in names])
 
     def must_be_right(self, name: str) -> None:
         """Fail with the simplest log whose rows in this table are wrong."""
+        if name not in self.bad:
+            pytest.skip("make converge has it on this lake too")
         bad = self.bad[name]
         if not bad:
             return
@@ -65,5 +70,5 @@ class Results:
             number = min(worse, key=lambda number: len(candidates[number].messages))
             log, reason = candidates[number], worse[number]
         raise AssertionError(
-            f"{len(bad)} of {len(self.logs)} logs fail; the simplest:\n{pformat(log)}\n{reason}"
+            f"{len(bad)} of {len(self.logs)} logs of seed {SEED} fail; the simplest:\n{pformat(log)}\n{reason}"
         )

@@ -114,7 +114,8 @@ class Tables:
 def fold(changes: Iterable[Change]) -> Tables:
     """Apply changes in the source's order, whatever the order in which they came."""
     tables = Tables()
-    in_order = sorted(changes, key=lambda change: change.sequence)
+    # A truncate takes the rows with a lower sequence, and so comes before one with the same.
+    in_order = sorted(changes, key=lambda change: (change.sequence, change.key is not None))
     for _, statement in groupby(in_order, key=lambda change: change.order):
         tables.apply(list(statement))
     return tables

@@ -1,2 +1,0 @@
-{{ config(materialized='cdc_current', unique_key=['log', 'id']) }}
-{{ arrived(whole=true, one_table=true) }}

@@ -78,9 +78,7 @@
     {%- endif -%}
     {%- set nodes = [] -%}
     {%- for name in names -%}
-        {%- set relation = spark_cdc._table_of(found[name]) -%}
-        {%- set columns = adapter.get_columns_in_relation(relation) | map(attribute='name') | list if relation else [] -%}
-        {%- if ['topic', 'partition', 'offset', 'timestamp'] | reject('in', columns) | list -%}
+        {%- if spark_cdc._raw_table(found[name]) is none -%}
             {%- do spark_cdc._raise(
                 operation, 'sources', 'a list of tables with the columns topic, partition, offset and timestamp',
                 spark_cdc._show(name), 'Delete from other tables by hand, once the messages models have read them.'

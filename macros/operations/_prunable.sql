@@ -1,17 +1,9 @@
 {#- What `prune` may delete, as {'query': rows, 'columns': what identifies them}; none where all is needed. -#}
 
-{#- Models that read a node: changes models read messages models and sources, messages models read sources. -#}
-{%- macro _readers_of(node, kinds) -%}
-    {%- set readers = [] -%}
-    {%- for reader in spark_cdc._models_of(kinds).values() if node.unique_id in reader.depends_on.nodes -%}
-        {%- do readers.append(reader) -%}
-    {%- endfor -%}
-    {{- return(readers) -}}
-{%- endmacro -%}
-
 {#-
-    Messages that every reader has without an error. A messages model has a row of each message; a changes model has one of its
-    own table's, so a message of several readers is one that any of them has and none of them as an error.
+    Messages that every reader has, without an error. A messages model has a row of each message, a changes model one of its own
+    tables': those of which it has messages. Of a raw table that tells no names, one changes model may be the reader, or else all
+    rows are needed. What the raw table still has stays in the messages model: it would be read again, and be missed by the tests.
 -#}
 {%- macro _read_messages(node, before) -%}
     {%- set is_source = node.resource_type == 'source' -%}
@@ -21,38 +13,82 @@
     {%- if not is_source -%}
         {%- do conditions.append('error is null') -%}
     {%- endif -%}
-    {%- set read = [] -%}
+    {%- set read, kinds = [], [] -%}
     {%- for reader in readers -%}
         {%- set table = spark_cdc._table_of(reader) -%}
         {#- A reader that is no incremental table is made from all messages in each run. -#}
         {%- if table is none or reader.config.materialized != 'incremental' -%}{{- return(none) -}}{%- endif -%}
+        {%- do kinds.append(spark_cdc._kind_of(reader)) -%}
         {%- if spark_cdc._kind_of(reader) == 'messages' -%}
-            {%- do read.append('select topic, partition, offset, error is not null as is_error from ' ~ table) -%}
+            {%- do read.append(
+                'select topic, partition, offset, error is not null as is_error, ' ~ loop.index ~ ' as reader from ' ~ table
+            ) -%}
         {%- else -%}
             {%- do read.append(
-                'select _cdc_topic as topic, message.partition, message.offset, _cdc_error is not null as is_error from ' ~ table
-                ~ ' lateral view explode(_cdc_offsets) exploded as message'
+                'select _cdc_topic as topic, message.partition, message.offset, _cdc_error is not null as is_error, '
+                ~ loop.index ~ ' as reader from ' ~ table ~ ' lateral view explode(_cdc_offsets) exploded as message'
             ) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- if not read -%}{{- return(none) -}}{%- endif -%}
+    {%- if not read or is_source and 'changes' in kinds and readers | length > 1 -%}{{- return(none) -}}{%- endif -%}
+    {%- set raw_positions = [] -%}
+    {%- for id in (node.depends_on.nodes if not is_source else []) -%}
+        {%- set raw_table = spark_cdc._raw_table(graph.sources.get(id) or graph.nodes.get(id)) -%}
+        {%- if raw_table is none -%}{{- return(none) -}}{%- endif -%}
+        {%- do raw_positions.append('select topic, partition, offset from ' ~ raw_table) -%}
+    {%- endfor -%}
     {%- set order = 'seen desc, offset desc' if not is_source else 'offset desc' -%}
     {%- set query -%}
+    with
+    read_by as (
+
+        {{ read | join(' union all ') }}
+
+    ),
+
+    read as (
+
+        select topic, partition, offset, count(distinct reader) as readers, bool_or(is_error) as has_error
+        from read_by
+        group by topic, partition, offset
+
+    )
+    {%- if not is_source %},
+
+    names as (
+
+        select messages.database_name, messages.schema_name, messages.table_name, count(distinct read_by.reader) as readers
+        from {{ relation }} as messages
+        inner join read_by
+            on messages.topic <=> read_by.topic
+            and messages.partition <=> read_by.partition
+            and messages.offset = read_by.offset
+        group by messages.database_name, messages.schema_name, messages.table_name
+
+    )
+    {%- endif %}
+
     select old.*
     from (
         select *, row_number() over (partition by topic, partition order by {{ order }}) as place from {{ relation }}
     ) as old
-    left join (
-        select topic, partition, offset, count(*) as copies, bool_or(is_error) as has_error
-        from ({{ read | join(' union all ') }})
-        group by topic, partition, offset
-    ) as read
+    left join read
         on old.topic <=> read.topic and old.partition <=> read.partition and old.offset = read.offset
+    {%- if not is_source %}
+    left join names
+        on old.database_name <=> names.database_name
+        and old.schema_name <=> names.schema_name
+        and old.table_name <=> names.table_name
+    {%- endif %}
+    {%- if raw_positions %}
+    left anti join ({{ raw_positions | join(' union all ') }}) as raw
+        on old.topic <=> raw.topic and old.partition <=> raw.partition and old.offset = raw.offset
+    {%- endif %}
     where
         {{ conditions | join(' and ') }}
         and old.place > 1
         and not coalesce(read.has_error, false)
-        and (read.copies > 0{{ " or kind not in ('rows', 'truncate')" if not is_source }})
+        and ({{ 'read.readers = ' ~ readers | length if is_source else "read.readers = names.readers or kind not in ('rows', 'truncate')" }})
     {%- endset -%}
     {{- return({'query': query, 'columns': ['topic', 'partition', 'offset']}) -}}
 {%- endmacro -%}

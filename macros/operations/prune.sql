@@ -4,7 +4,8 @@
     Deletes what no later run needs, and cannot delete what one does:
 
     sources  raw messages that every messages or changes model over the source has read without an error
-    models   messages   control messages, and messages whose rows every changes model over it holds without an error
+    models   messages   of what the raw table no longer has: control messages, and messages whose rows every changes model
+                        over it holds without an error
              changes    under cdc_current alone: changes behind which a later one of the same key says the whole row
              cdc_current  deleted keys; a change that comes later still finds the delete in the changes model
 
@@ -28,7 +29,7 @@
     {%- do spark_cdc._only_spark('prune') -%}
 {%- endmacro -%}
 
-{#- Raw tables first: a message that is gone from its messages model and still in the raw table would be read again. -#}
+{#- Raw tables first: from a messages model goes what they no longer have. -#}
 {%- macro spark__prune(nodes, raw_tables, older_than_days, dry_run) -%}
     {%- set before = spark_cdc._days_ago(older_than_days) -%}
     {%- for node in raw_tables -%}

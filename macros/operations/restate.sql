@@ -67,9 +67,10 @@
         'select ' ~ spark_cdc._quoted(table.columns_of(table.columns), 'every.') ~ ' from ' ~ relation ~ ' as every left semi join '
         ~ keys ~ ' as chosen on ' ~ same_key
     )) -%}
-    {%- if spark_cdc._has_rows(rows) -%}
+    {%- set to_merge = spark_cdc._rows_to_merge(table, rows) -%}
+    {%- if to_merge -%}
         {%- call statement('merge') -%}
-            {{ spark_cdc._merge(table, rows, relation) }}
+            {{ spark_cdc._merge(table, to_merge, relation) }}
         {%- endcall -%}
     {%- endif -%}
 {%- endmacro -%}

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from contents import contents
 from harness import Lake, Message, Project
 from reference import Change, current_rows, fold
 from source_tables import CanalTable, CanalTopic, DebeziumTable
-from tables import contents
 
 LAKES = tuple(os.environ.get("OPERATIONS_LAKES", "iceberg").split(","))
 SCHEMA = "shop_operations"

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from contents import contents
 from harness import Lake, Project, Run
 from source_tables import CanalTable, CanalTopic
-from tables import contents
 
 LAKES = tuple(os.environ.get("OPERATIONS_LAKES", "iceberg").split(","))
 SCHEMA = "shop_schema_changes"

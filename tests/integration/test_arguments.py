@@ -75,17 +75,17 @@ CASES = {
     "no_key": (
         changes(key=None),
         "spark_cdc.changes: argument `key` must be a list of column names, such as ['id']; got nothing. "
-        "Name the columns that identify a row, such as key=['id'].",
+        "Name the columns that identify a row, such as key=['id'], or key=[] where there are none.",
     ),
     "key_as_text": (
         changes(key="'id'"),
         "spark_cdc.changes: argument `key` must be a list of column names, such as ['id']; got `id`. "
-        "Name the columns that identify a row, such as key=['id'].",
+        "Name the columns that identify a row, such as key=['id'], or key=[] where there are none.",
     ),
     "key_twice": (
         changes(key="['id', 'id']"),
         "spark_cdc.changes: argument `key` must be a list that names each column once; got `['id', 'id']`. "
-        "Name the columns that identify a row, such as key=['id'].",
+        "Name the columns that identify a row, such as key=['id'], or key=[] where there are none.",
     ),
     "key_not_declared": (
         changes(key="['ID']"),

@@ -508,6 +508,14 @@ def gap(folder: str, capture: str, table: Table) -> str | None:
     )
 
 
+@pytest.fixture(scope="module", autouse=True)
+def compiled(spark) -> Iterator[None]:
+    """Real messages go through the code that Spark generates, as in a user's session; other tests leave it off."""
+    spark.conf.set("spark.sql.codegen.wholeStage", "true")
+    yield
+    spark.conf.set("spark.sql.codegen.wholeStage", "false")
+
+
 @pytest.fixture(scope="module")
 def macros() -> MacroLibrary:
     # the `text` captures were made with a placeholder of their own

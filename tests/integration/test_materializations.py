@@ -324,13 +324,13 @@ def test_contract_is_checked_on_later_runs(stages: Stages, kind: str, stage: str
     assert "| note" in message and "missing in contract" in message
 
 
-NEW_NOTES = {"current": {1: ["new"], 2: [None]}, "history": {1: [None, "new"], 2: [None]}}
+NEW_NOTES = {"current": {1: ["new"], 2: ["n2"]}, "history": {1: ["n1", "new"], 2: ["n2"]}}
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("mode", MODES)
 def test_new_column(stages: Stages, mode: str, kind: str) -> None:
-    """`ignore` goes on without it, `fail` says so, the others take it for rows that come from now on."""
+    """`ignore` goes on without it, `fail` says so; the others take it for each row, as the changes were built anew."""
     run = stages.runs["new column"]
     rows = stages.rows["new column", f"{mode}_{kind}"]
     if mode == "fail":

@@ -416,10 +416,21 @@ def test_an_incremental_run_calls_the_function_for_new_messages_only(session: An
         "topic string, partition int, `offset` bigint, `timestamp` timestamp, `key` binary, `value` binary"
     )
     session.createDataFrame(raw, schema).createOrReplaceTempView("raw")
-    partition = {
-        "topic": "t", "partition": 0, "after_offset": 1, "up_to_offset": 3, "fingerprint": 0, "has_late": False,
-    }  # fmt: skip
-    ctes = library.call("_envelope", "raw", "dts_avro", None, None, reading={"partitions": [partition], "read_again": []})
+    reading = {
+        "partitions": [
+            {
+                "topic": "t",
+                "partition": 0,
+                "after_offset": 1,
+                "up_to_offset": 3,
+                "fingerprint": 0,
+                "has_late": False,
+            }
+        ],
+        "counts_copies": False,
+        "read_again": [],
+    }
+    ctes = library.call("_envelope", "raw", "dts_avro", None, None, reading=reading)
     rows = session.sql(f"with {ctes} select offset, kind, value from envelopes order by offset").collect()
     assert [(row.offset, row.kind) for row in rows] == [(2, "rows"), (3, "rows")]
     assert all(json.loads(row.value)["operation"] == "INSERT" for row in rows)

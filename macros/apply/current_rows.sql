@@ -4,23 +4,31 @@
 
     changes       a relation or a query in parentheses; it is read several times
     carries_over  false where no message changes a key and leaves columns out: the query is then much smaller
+    variants      those of the columns that are VARIANT
+    patched_columns
+                  the columns of which `_cdc_patches` may change parts
 -#}
-{%- macro current_rows(changes, key, columns, carries_over=true) -%}
-    {{- return(adapter.dispatch('current_rows', 'spark_cdc')(changes, key, columns, carries_over)) -}}
-{%- endmacro -%}
-
-{%- macro default__current_rows(changes, key, columns, carries_over) -%}
-    {%- do spark_cdc._only_spark('current_rows') -%}
-{%- endmacro -%}
-
-{%- macro spark__current_rows(changes, key, columns, carries_over) -%}
-    {{- return(spark_cdc._current_rows_of_effects(
-        '(' ~ spark_cdc._effects(changes, key, columns) ~ ')', changes, key, columns, carries_over
+{%- macro current_rows(changes, key, columns, carries_over=true, variants=[], patched_columns=[]) -%}
+    {{- return(adapter.dispatch('current_rows', 'spark_cdc')(
+        changes, key, columns, carries_over, variants, patched_columns
     )) -}}
 {%- endmacro -%}
 
-{%- macro _current_rows_of_effects(effects, changes, key, columns, carries_over, variants=[], options={}) -%}
-with {{ 'recursive ' if carries_over }}{{ spark_cdc._row_state_ctes(effects, changes, key, columns, carries_over) }},
+{%- macro default__current_rows(changes, key, columns, carries_over, variants, patched_columns) -%}
+    {%- do spark_cdc._only_spark('current_rows') -%}
+{%- endmacro -%}
+
+{%- macro spark__current_rows(changes, key, columns, carries_over, variants, patched_columns) -%}
+    {{- return(spark_cdc._current_rows_of_effects(
+        '(' ~ spark_cdc._effects(changes, key, columns, patched_columns) ~ ')', changes, key, columns, carries_over,
+        variants, {}, patched_columns
+    )) -}}
+{%- endmacro -%}
+
+{%- macro _current_rows_of_effects(effects, changes, key, columns, carries_over, variants=[], options={}, patched=[]) -%}
+with {{ 'recursive ' if carries_over }}{{ spark_cdc._row_state_ctes(
+    effects, changes, key, columns, carries_over, patched, variants
+) }},
 
 row_states_in_order as (
 

@@ -10,8 +10,10 @@
 
     An update that changes the key and does not carry every column takes values over from the row under the old key: it has
     `_cdc_takes_over`, and the retraction says in `_cdc_taken_over_by` who goes on from the row that it ends.
+
+    patched     the columns that `_cdc_patches` may name; none where the changes have no such column
 -#}
-{%- macro _effects(changes, key, columns) -%}
+{%- macro _effects(changes, key, columns, patched=[]) -%}
     {%- set others = columns | reject('in', key) | list -%}
     select
         {%- for name in key %}
@@ -38,6 +40,9 @@
         end as _cdc_taken_over_by,
         cast(null as array<decimal(20,0)>) as _cdc_stored_last_sequence,
         cast(null as timestamp) as _cdc_stored_valid_from
+        {%- if patched %},
+        case when not _cdc_is_retraction and _cdc_op <> 'delete' then _cdc_patches end as _cdc_patches
+        {%- endif %}
     from (
         select
             *,
@@ -104,10 +109,10 @@
 {%- endmacro -%}
 
 {#- An effect as a query has it; what starts with `_cdc_stored` only a stored row has, in the place of an effect. -#}
-{%- macro _event_columns(columns) -%}
+{%- macro _event_columns(columns, patched=[]) -%}
     {{- return(columns + spark_cdc._effect_columns() + [
         '_cdc_takes_over', '_cdc_taken_over_by', '_cdc_stored_last_sequence', '_cdc_stored_valid_from',
-    ]) -}}
+    ] + (['_cdc_patches'] if patched else [])) -}}
 {%- endmacro -%}
 
 {#-

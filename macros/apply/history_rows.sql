@@ -15,29 +15,35 @@
     hard_deletes    what a delete does: `new_record` makes a version that says so, `invalidate` only ends the row's version,
                     `ignore` leaves that open, with `_cdc_is_deleted`. With the last two a key whose first change is a
                     delete begins with a version of no length, valid at no time
+    patched_columns the columns of which `_cdc_patches` may change parts
 -#}
 {%- macro history_rows(
     changes, key, columns, carries_over=true, variants=[], track_columns=none, keep_unchanged=false,
-    hard_deletes='new_record'
+    hard_deletes='new_record', patched_columns=[]
 ) -%}
     {%- set options = spark_cdc._history_options(
         'history_rows', key, columns, track_columns, keep_unchanged, hard_deletes
     ) -%}
-    {{- return(adapter.dispatch('history_rows', 'spark_cdc')(changes, key, columns, carries_over, variants, options)) -}}
-{%- endmacro -%}
-
-{%- macro default__history_rows(changes, key, columns, carries_over, variants, options) -%}
-    {%- do spark_cdc._only_spark('history_rows') -%}
-{%- endmacro -%}
-
-{%- macro spark__history_rows(changes, key, columns, carries_over, variants, options) -%}
-    {{- return(spark_cdc._history_rows_of_effects(
-        '(' ~ spark_cdc._effects(changes, key, columns) ~ ')', changes, key, columns, carries_over, variants, options
+    {{- return(adapter.dispatch('history_rows', 'spark_cdc')(
+        changes, key, columns, carries_over, variants, options, patched_columns
     )) -}}
 {%- endmacro -%}
 
-{%- macro _history_rows_of_effects(effects, changes, key, columns, carries_over, variants=[], options={}) -%}
-with {{ 'recursive ' if carries_over }}{{ spark_cdc._row_state_ctes(effects, changes, key, columns, carries_over) }},
+{%- macro default__history_rows(changes, key, columns, carries_over, variants, options, patched_columns) -%}
+    {%- do spark_cdc._only_spark('history_rows') -%}
+{%- endmacro -%}
+
+{%- macro spark__history_rows(changes, key, columns, carries_over, variants, options, patched_columns) -%}
+    {{- return(spark_cdc._history_rows_of_effects(
+        '(' ~ spark_cdc._effects(changes, key, columns, patched_columns) ~ ')', changes, key, columns, carries_over,
+        variants, options, patched_columns
+    )) -}}
+{%- endmacro -%}
+
+{%- macro _history_rows_of_effects(effects, changes, key, columns, carries_over, variants=[], options={}, patched=[]) -%}
+with {{ 'recursive ' if carries_over }}{{ spark_cdc._row_state_ctes(
+    effects, changes, key, columns, carries_over, patched, variants
+) }},
 
 {{ spark_cdc._version_ctes(key, columns, variants, options) }}
 

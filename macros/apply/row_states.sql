@@ -8,8 +8,10 @@
     effects       a relation with `_event_columns()`
     changes       all changes; truncates are taken from it, because they act on whatever comes late
     carries_over  whether a row may take values over from the key that it had before (`_cdc_takes_over`)
+    patched       the columns of which a change patches a part
+    variants      those of the columns that are VARIANT
 -#}
-{%- macro _row_state_ctes(effects, changes, key, columns, carries_over) -%}
+{%- macro _row_state_ctes(effects, changes, key, columns, carries_over, patched=[], variants=[]) -%}
     {%- set others = columns | reject('in', key) | list -%}
     {%- set row_identity = '_cdc_first_key, _cdc_first_life' if carries_over else spark_cdc._quoted(key) -%}
     {%- set origin = '_cdc_origin' if '_cdc_origin' in columns else "'the only one'" -%}
@@ -74,7 +76,7 @@ events as (
         {%- endfor %}
         {%- for name in [
             '_cdc_absent', '_cdc_takes_over', '_cdc_taken_over_by', '_cdc_stored_last_sequence', '_cdc_stored_valid_from',
-        ] %},
+        ] + (['_cdc_patches'] if patched else []) %},
         case when _cdc_truncate is null then {{ name }} end as {{ name }}
         {%- endfor %}
     from effects_and_truncates
@@ -84,20 +86,28 @@ events as (
 
 {{ spark_cdc._first_life_ctes('events', key) }},
 {%- endif %}
+{%- if patched %}
+
+{{ spark_cdc._patched_value_ctes(
+    'events_of_first_lives' if carries_over else 'events',
+    ['_cdc_first_key', '_cdc_first_life'] if carries_over else key, patched, variants
+) }},
+{%- endif %}
 
 known_values as (
 
     select
         {{ spark_cdc._quoted(key) }}
         {%- for name in others %},
-        last_value({{ spark_cdc._known(name) }}) ignore nulls over so_far as {{ spark_cdc._quote(name) }}
+        last_value({{ spark_cdc._known_or_patched(name, variants) if name in patched else spark_cdc._known(name) }}) {# -#}
+            ignore nulls over so_far as {{ spark_cdc._quote(name) }}
         {%- endfor %}
         {%- for name in spark_cdc._effect_columns() %},
         {{ name }}
         {%- endfor %},
         _cdc_stored_last_sequence,
         _cdc_stored_valid_from
-    from {{ 'events_of_first_lives' if carries_over else 'events' }}
+    from {{ 'patched_events' if patched else 'events_of_first_lives' if carries_over else 'events' }}
     window so_far as (
         partition by {{ row_identity }} order by _cdc_sequence rows between unbounded preceding and current row
     )

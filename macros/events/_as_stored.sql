@@ -16,7 +16,7 @@ select
     cast(null as {{ type }}) as {{ spark_cdc._quote(name) }},
     {%- endfor %}
     {%- for name in (['_cdc_origin'] if reading.has_origin else []) + spark_cdc.change_columns()
-        if name not in ['_cdc_before', '_cdc_absent'] %}
+        + (['_cdc_patches'] if reading.has_patches else []) if name not in ['_cdc_before', '_cdc_absent'] %}
     {{ name }},
     {%- endfor %}
     case when _cdc_before is not null then named_struct(

@@ -4,12 +4,15 @@
     columns     the columns to read: all declared ones, or those that the table has
     undeclared  columns that the table has and the model no longer declares, with their types
     has_origin  whether `_cdc_origin` is one of them
+    has_patches whether there is `_cdc_patches`
     before      the fields of `_cdc_before` in the table's order; none where there is no table to go on with
 
     Only a run alters the table: dbt compile, test or docs show the query of the model as it is written.
 -#}
-{%- macro _columns_to_read(columns, key, has_origin) -%}
-    {%- set as_declared = {'columns': columns, 'undeclared': {}, 'before': none, 'has_origin': has_origin} -%}
+{%- macro _columns_to_read(columns, key, has_origin, has_patches) -%}
+    {%- set as_declared = {
+        'columns': columns, 'undeclared': {}, 'before': none, 'has_origin': has_origin, 'has_patches': has_patches,
+    } -%}
     {%- if not spark_cdc._is_run() or not is_incremental() -%}
         {{- return(as_declared) -}}
     {%- endif -%}
@@ -26,6 +29,13 @@
             'spark_cdc.changes: model ' ~ model.name ~ ' reads ' ~ ('several source tables' if has_origin else 'one source table')
             ~ ' now, and its table ' ~ relation ~ (' has' if stored.has_origin else ' lacks') ~ ' the column _cdc_origin. Build the '
             ~ 'tables anew: dbt run --full-refresh --select ' ~ model.name ~ '+'
+        ) -%}
+    {%- endif -%}
+    {%- if has_patches != stored.has_patches -%}
+        {%- do exceptions.raise_compiler_error(
+            'spark_cdc.changes: model ' ~ model.name ~ ' reads a format ' ~ ('with' if has_patches else 'without')
+            ~ ' patches of nested values now, and its table ' ~ relation ~ (' has' if stored.has_patches else ' lacks')
+            ~ ' the column _cdc_patches. Build the tables anew: dbt run --full-refresh --select ' ~ model.name ~ '+'
         ) -%}
     {%- endif -%}
     {%- set found = spark_cdc._schema_differences(declared, stored.columns, file_format) -%}
@@ -46,6 +56,7 @@
         'undeclared': undeclared,
         'before': stored.before,
         'has_origin': has_origin,
+        'has_patches': has_patches,
     }) -}}
 {%- endmacro -%}
 
@@ -60,8 +71,9 @@
         {%- endif -%}
     {%- endfor -%}
     {%- set has_origin = columns.pop('_cdc_origin', none) is not none -%}
+    {%- set has_patches = columns.pop('_cdc_patches', none) is not none -%}
     {%- for name in spark_cdc.change_columns() -%}
         {%- do columns.pop(name, none) -%}
     {%- endfor -%}
-    {{- return({'columns': columns, 'before': before[:-1], 'has_origin': has_origin}) -}}
+    {{- return({'columns': columns, 'before': before[:-1], 'has_origin': has_origin, 'has_patches': has_patches}) -}}
 {%- endmacro -%}

@@ -19,6 +19,8 @@
     _cdc_sequence    the source's own order: compare it, never a timestamp
     _cdc_before      the row before the change, as far as the message tells; null where it does not
     _cdc_absent      declared columns that the message does not carry: their stored value stays; null where all are there
+    _cdc_patches     of formats whose updates change parts of nested values (MongoDB): column -> what was done to its parts.
+                     Such a column is in _cdc_absent too; null where there is none
     _cdc_error       code and detail; such a row is not applied. Details name columns and types, never values
     _cdc_topic, _cdc_partition, _cdc_offset  the message; _cdc_offsets has partition and offset of both of an update in two
     _cdc_batch       when the run began that made this row; of a table or view over a messages model, that read the message
@@ -57,7 +59,8 @@
         )) -}}
     {%- endif -%}
     {%- set reading = spark_cdc._columns_to_read(
-        parsed_columns, key, spark_cdc._is_pattern(database) or spark_cdc._is_pattern(schema) or spark_cdc._is_pattern(table)
+        parsed_columns, key, spark_cdc._is_pattern(database) or spark_cdc._is_pattern(schema) or spark_cdc._is_pattern(table),
+        spark_cdc._format_macro(format, 'rows')(dialect).get('patches') is not none
     ) -%}
     {%- if spark_cdc._is_run() and spark_cdc._is_full_refresh() -%}
         {%- do spark_cdc._refuse_to_lose_history(

@@ -15,7 +15,8 @@
     complete  true where `image` is the whole row, so that a column which is not in it is null and not merely absent
     absent_is_error
               true where nothing tells if a column that is not in `image` became null or was not changed
-    patches   of an update that changes a part of a value, column -> path of that part, as map<string,string>
+    patches   of an update that changes parts of values, map<string,string> of column -> what is done to its parts, as
+              `cdc_mongo_patched` reads it
     exact     true where every text of an image is the source's own already, because the format writes its numbers in quotes
               or reads them with a Python function: the message is then not read a second time for its numbers. Such a
               function has to say so, because Spark refuses a Python function inside a lambda

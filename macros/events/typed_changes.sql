@@ -9,6 +9,7 @@
     {%- set value = spark_cdc._format_macro(format, 'value') -%}
     {%- set rows = spark_cdc._format_macro(format, 'rows')(dialect) -%}
     {%- set overlays = rows.get('overlays') -%}
+    {%- set patchable = spark_cdc._patchable(columns, key) -%}
     {%- set names = columns | map(attribute='literal') | join(', ') -%}
 {#- In a struct, because a column of the source may have any name, also one that is used here. #}
 decoded as (
@@ -69,6 +70,9 @@ typed_changes as (
         transaction_id as _cdc_transaction_id,
         decoded_before as _cdc_before,
         absent as _cdc_absent,
+        {%- if rows.get('patches') %}
+        {{ spark_cdc._patches_of(patchable) }} as _cdc_patches,
+        {%- endif %}
         case
             when error_code is not null then {{ spark_cdc._error('error_code') }}
             when op = 'truncate' then null
@@ -88,8 +92,12 @@ typed_changes as (
             when absent_is_error and size(absent) > 0 then {{ spark_cdc._error("'null_left_out'", "array_join(absent, ', ')") }}
             {%- endif %}
             {%- for column in columns if rows.get('patches') %}
-            when patches[{{ column.literal }}] is not null then {# -#}
-                {{ spark_cdc._error("'patch_of_nested_value'", 'concat(' ~ spark_cdc._literal(column.name ~ ': ') ~ ', patches[' ~ column.literal ~ '])') }}
+            when {{ spark_cdc._patch_error_condition(column, column in patchable) }} then {# -#}
+                {{ spark_cdc._error("'patch_of_nested_value'", spark_cdc._path_of_patch(column)) }}
+            {%- endfor %}
+            {%- for column in patchable if rows.get('patches') and column.family == 'string' %}
+            when contains(patches[{{ column.literal }}], '\uFFFD') then {# -#}
+                {{ spark_cdc._error("'value_does_not_fit'", spark_cdc._literal(spark_cdc._declaration(column))) }}
             {%- endfor %}
             {%- for column in columns %}
             when decoded_image.{{ column.quoted }} is null and image_texts.{{ column.quoted }} is not null then {# -#}

@@ -20,7 +20,7 @@
     {%- if columns is none -%}
         {%- set columns = spark_cdc._columns_of_model(
             'columns_found', model, 'With a `where`, name the columns: columns: [...].'
-        ) | map(attribute='name') | reject('in', spark_cdc.change_columns()) | list -%}
+        ) | map(attribute='name') | reject('in', spark_cdc.change_columns() + ['_cdc_patches']) | list -%}
     {%- endif -%}
 with changes as (
 

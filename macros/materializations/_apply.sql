@@ -30,7 +30,7 @@
     {%- set read = spark_cdc._changes_to_apply(all_changes, existing_relation, settings.file_format, is_first) -%}
     {%- if is_first -%}
         {%- do spark_cdc._refuse_to_shorten(form.materialization, existing_relation, all_changes) -%}
-        {%- set effects = '(' ~ spark_cdc._effects(all_changes, table.key, table.columns) ~ ')' -%}
+        {%- set effects = '(' ~ spark_cdc._effects(all_changes, table.key, table.columns, table.patched) ~ ')' -%}
         {%- set carries_over = spark_cdc._has_rows(effects ~ ' where _cdc_takes_over') -%}
         {%- if carries_over -%}
             {#- read many times over: a first build without is as large as the source, and is read once -#}
@@ -39,7 +39,10 @@
         {%- call statement('main') -%}
             {{ spark_cdc._create_table(
                 target_relation,
-                table.rows_of(effects, all_changes, table.key, table.columns, carries_over, table.variants, table.options),
+                table.rows_of(
+                    effects, all_changes, table.key, table.columns, carries_over, table.variants, table.options,
+                    spark_cdc._patched_in(table, effects)
+                ),
                 settings.file_format
             ) }}
         {%- endcall -%}

@@ -4,7 +4,7 @@
     and not the rows to the keys. `_cdc_is_late` says of a key that something has to be put before its stored row.
 -#}
 {%- macro _batch(table, new_changes, target_relation) -%}
-    {%- set event_columns = spark_cdc._quoted(spark_cdc._event_columns(table.columns)) -%}
+    {%- set event_columns = spark_cdc._quoted(spark_cdc._event_columns(table.columns, table.patched)) -%}
     {%- set last_sequence = 'stored.' ~ table.last_sequence -%}
     {%- set has_origins = '_cdc_origin' in table.columns -%}
     {%- set hides_deletes = table.options.hard_deletes in ['invalidate', 'ignore'] -%}
@@ -22,7 +22,7 @@
         ) or max(_cdc_needs_all_changes) over of_key as _cdc_is_late
     from (
         select {{ event_columns }}, false as _cdc_needs_all_changes
-        from ({{ spark_cdc._effects(new_changes, table.key, table.columns) }})
+        from ({{ spark_cdc._effects(new_changes, table.key, table.columns, table.patched) }})
 
         union all
 
@@ -32,6 +32,9 @@
             null as _cdc_taken_over_by,
             {{ last_sequence }} as _cdc_stored_last_sequence,
             {{ table.valid_from }} as _cdc_stored_valid_from,
+            {%- if table.patched %}
+            cast(null as map<string,string>) as _cdc_patches,
+            {%- endif %}
             {{ 'coalesce(truncated._cdc_first_sequence < ' ~ last_sequence ~ ', false)' if has_truncates else 'false' }}
                 {{- ' or ' ~ is_deleted if hides_deletes }} as _cdc_needs_all_changes
         from {{ spark_cdc._last_rows(table, target_relation) }} as stored

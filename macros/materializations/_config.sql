@@ -25,7 +25,8 @@
             'a select without ' ~ missing | join(', '), 'Write select * from {{ ref(\'...\') }}, with where or not.'
         ) -%}
     {%- endif -%}
-    {%- set columns = found | map(attribute='name') | reject('in', spark_cdc.change_columns()) | list -%}
+    {%- set has_patches = '_cdc_patches' in found | map(attribute='name') -%}
+    {%- set columns = found | map(attribute='name') | reject('in', spark_cdc.change_columns() + ['_cdc_patches']) | list -%}
     {%- if '_cdc_origin' in columns and '_cdc_origin' not in key and not config.get('origins_share_keys', false) -%}
         {%- set key = ['_cdc_origin'] + key -%}
     {%- endif -%}
@@ -38,7 +39,11 @@
         {%- do types.update({column.name: column.dtype}) -%}
     {%- endfor -%}
     {%- set options = spark_cdc._options(form.materialization, key, columns, config) -%}
-    {{- return(dict(form, key=key, columns=columns, types=types, variants=variants, options=options)) -}}
+    {%- set patched = found | selectattr('dtype', 'in', ['string', 'variant'] if has_patches else []) | map(attribute='name')
+        | select('in', columns) | reject('in', key) | list -%}
+    {{- return(dict(
+        form, key=key, columns=columns, types=types, variants=variants, options=options, patched=patched
+    )) -}}
 {%- endmacro -%}
 
 {#- What a history is told beside its key. -#}

@@ -29,7 +29,7 @@
 
 {#- The batch, with all effects of keys that are built anew in the place of their new ones and their stored row. -#}
 {%- macro _effects_anew(table, batch, all_changes, anew) -%}
-    {%- set columns = spark_cdc._quoted(spark_cdc._event_columns(table.columns), 'effects.') -%}
+    {%- set columns = spark_cdc._quoted(spark_cdc._event_columns(table.columns, table.patched), 'effects.') -%}
     select {{ columns }}, false as _cdc_is_anew
     from {{ batch }} as effects
     left anti join ({{ anew }}) as anew on {{ spark_cdc._same_key(table.key, 'effects', 'anew') }}
@@ -37,6 +37,6 @@
     union all
 
     select {{ columns }}, true as _cdc_is_anew
-    from ({{ spark_cdc._effects(all_changes, table.key, table.columns) }}) as effects
+    from ({{ spark_cdc._effects(all_changes, table.key, table.columns, table.patched) }}) as effects
     left semi join ({{ anew }}) as anew on {{ spark_cdc._same_key(table.key, 'effects', 'anew') }}
 {%- endmacro -%}

@@ -57,13 +57,16 @@
 {%- macro _build_keys_anew(table, keys, all_changes, relation, file_format, temporaries) -%}
     {%- set same_key = spark_cdc._same_key(table.key, 'every', 'chosen') -%}
     {%- set effects = spark_cdc._scratch_table(temporaries, relation, 'effects', file_format,
-        'select every.* from (' ~ spark_cdc._effects(all_changes, table.key, table.columns) ~ ') as every left semi join '
+        'select every.* from (' ~ spark_cdc._effects(all_changes, table.key, table.columns, table.patched) ~ ') as every left semi join '
         ~ keys ~ ' as chosen on ' ~ same_key
     ) -%}
     {%- set carries_over = spark_cdc._has_rows(effects ~ ' where _cdc_takes_over') -%}
     {%- set rows = spark_cdc._scratch_table(temporaries, relation, 'rows', file_format, spark_cdc._different_rows(
         table,
-        table.rows_of(effects, all_changes, table.key, table.columns, carries_over, table.variants, table.options),
+        table.rows_of(
+            effects, all_changes, table.key, table.columns, carries_over, table.variants, table.options,
+            spark_cdc._patched_in(table, effects)
+        ),
         'select ' ~ spark_cdc._quoted(table.columns_of(table.columns), 'every.') ~ ' from ' ~ relation ~ ' as every left semi join '
         ~ keys ~ ' as chosen on ' ~ same_key
     )) -%}

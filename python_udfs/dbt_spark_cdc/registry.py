@@ -14,6 +14,7 @@ from dbt_spark_cdc.functions.mongo_documents import (
     mongo_update_arrow,
     mongo_update_description_arrow,
 )
+from dbt_spark_cdc.functions.mongo_patches import mongo_patched_arrow
 from dbt_spark_cdc.functions.type_name import type_name_arrow
 
 if TYPE_CHECKING:
@@ -38,6 +39,9 @@ SQL_FUNCTIONS = (
     SqlFunction("cdc_mongo_fields", mongo_fields_arrow, "map<string,string>"),
     SqlFunction("cdc_mongo_update", mongo_update_arrow, MONGO_UPDATE),
     SqlFunction("cdc_mongo_update_description", mongo_update_description_arrow, MONGO_UPDATE),
+    SqlFunction(
+        "cdc_mongo_patched", mongo_patched_arrow, "array<struct<document: string, is_known: boolean>>"
+    ),
 )
 
 

@@ -39,10 +39,11 @@ _OPERATORS = {"$set", "$unset", "$v"}
 
 
 class Update(NamedTuple):
-    """What an update tells: fields by name, and the columns of which it changes only a part, with a path.
+    """What an update tells: fields by name, and the columns of which it changes only a part.
 
-    A path (`address.city`, `tags.0`) stands in `fields` too, so that it can be shown. Every name that leads
-    to it is in `patches`, because a name may itself hold dots.
+    A path (`address.city`, `tags.0`) stands in `fields` too, so that it can be shown. `patches` has what is
+    done to parts of a column, a text for `cdc_mongo_patched`. Every name that leads to such a part is in it,
+    because a name may itself hold dots; of those only the path is told.
     """
 
     fields: Fields
@@ -88,8 +89,9 @@ def mongo_update_description(
 ) -> Update | None:
     """Return what a change stream's description of an update tells, beside the fields that name the document.
 
-    Shape: `updated` is a document of paths and values, `removed` a list of paths, `truncated` a list of paths
-    of arrays that were cut. None stands for nothing of its kind.
+    Shape: `updated` is a document of paths and values, `removed` a list of paths, `truncated` a list of
+    `field` and `size`: the path of an array that was cut, and how many elements it has left. None stands for
+    nothing of its kind.
 
     Errors: None where a text is no document.
     """
@@ -99,7 +101,7 @@ def mongo_update_description(
             _identity(identity),
             _document(updated) if updated is not None else {},
             [_known(path) for path in removed or ()],
-            [_known(path) for path in truncated or ()],
+            {_known(array["field"]): array["size"] for array in truncated or ()},
         )
 
     return _answer(described, identity)
@@ -128,7 +130,7 @@ def _update(identity: str, operations: dict[str, Any]) -> Update:
     changed, removed = operations.get("$set", {}), operations.get("$unset", {})
     if not isinstance(changed, dict) or not isinstance(removed, dict):
         raise TypeError("operators take documents")
-    return _changed(_identity(identity), changed, removed, ())
+    return _changed(_identity(identity), changed, removed, {})
 
 
 def _identity(text: str) -> dict[str, Any]:
@@ -136,18 +138,32 @@ def _identity(text: str) -> dict[str, Any]:
 
 
 def _changed(
-    identity: dict[str, Any], changed: dict[str, Any], removed: Iterable[str], truncated: Iterable[str]
+    identity: dict[str, Any],
+    changed: dict[str, Any],
+    removed: Iterable[str],
+    truncated: dict[str, int | None],
 ) -> Update:
-    fields, patches = _fields(identity), {}
+    fields = _fields(identity)
     fields.update(_fields(changed))
-    for path in removed:
-        fields[path] = None
-    for path in (*changed, *removed):
+    fields.update(dict.fromkeys(removed))
+    operations: dict[str, list[str]] = {}
+
+    def add(path: str, operator: str, more: str = "") -> None:
+        written = f'{{"op":"{operator}","path":{json.dumps(path, ensure_ascii=False)}'
+        column, *names = _names(path)
+        operations.setdefault(column, []).append(f"{written}{more}}}")
+        for name in names:
+            operations.setdefault(name, []).append(f"{written}}}")
+
+    for path, size in truncated.items():
+        add(path, "truncate", f',"size":{json.dumps(size)}')
+    for path, value in changed.items():
         if "." in path:
-            patches.update(dict.fromkeys(_names(path), path))
-    for path in truncated:
-        patches.update(dict.fromkeys(_names(path), path))
-    return Update(fields, patches)
+            add(path, "set", f',"value":{_json(value)}')
+    for path in removed:
+        if "." in path:
+            add(path, "unset")
+    return Update(fields, {name: f"[{','.join(listed)}]" for name, listed in operations.items()})
 
 
 def _names(path: str) -> Iterable[str]:
@@ -308,6 +324,11 @@ def _double(number: float) -> str:
 def _nested(value: Any) -> str:
     if isinstance(value, dict) and value.keys() == {"$code"} and isinstance(value["$code"], str):
         return value["$code"]
+    return _json(value)
+
+
+def _json(value: Any) -> str:
+    """A value as it stands inside a nested one."""
     try:
         return _writer().encode(value)
     except ValueError:  # NaN and Infinity have a form of their own

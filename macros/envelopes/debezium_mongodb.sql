@@ -21,7 +21,7 @@
     {%- do fields.update({
         'before': 'string', 'after': 'string', 'patch': 'string', 'filter': 'string',
         'updateDescription': 'struct<updatedFields: string, removedFields: array<string>, '
-            ~ 'truncatedArrays: array<struct<field: string>>>',
+            ~ 'truncatedArrays: array<struct<field: string, size: bigint>>>',
         'source': fields.source[:-1] ~ ', ord: bigint>',
     }) -%}
     {{- return(fields) -}}
@@ -61,7 +61,7 @@
                 case when {{ is_update }} and not {{ has_after }} and {{ described }} is not null then {{ identity }} end,
                 {{ described }}.updatedFields,
                 {{ described }}.removedFields,
-                {{ described }}.truncatedArrays.field
+                {{ described }}.truncatedArrays
             )
         )
     {%- endset -%}

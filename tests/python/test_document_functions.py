@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import copy
 import json
 import os
 import random
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 from dbt_spark_cdc.functions.dts_avro import dts_avro
 from dbt_spark_cdc.functions.mongo_documents import mongo_fields, mongo_update, mongo_update_description
+from dbt_spark_cdc.functions.mongo_patches import Patched, mongo_patched
 from dbt_spark_cdc.functions.mongo_text import extended_json
 from dbt_spark_cdc.inputs import read_messages
 from hypothesis import given
@@ -290,7 +292,14 @@ def test_operators_of_an_update() -> None:
         '{"_id": 1}', '{"$v": 1, "$set": {"a": 2, "b.c.0": 3}, "$unset": {"d": true, "e.f": ""}}'
     )
     assert update.fields == {"_id": "1", "a": "2", "b.c.0": "3", "d": None, "e.f": None}
-    assert update.patches == {"b": "b.c.0", "b.c": "b.c.0", "b.c.0": "b.c.0", "e": "e.f", "e.f": "e.f"}
+    path = '[{"op":"set","path":"b.c.0"}]'
+    assert update.patches == {
+        "b": '[{"op":"set","path":"b.c.0","value":3}]',
+        "b.c": path,
+        "b.c.0": path,
+        "e": '[{"op":"unset","path":"e.f"}]',
+        "e.f": '[{"op":"unset","path":"e.f"}]',
+    }
 
 
 @pytest.mark.parametrize(
@@ -310,12 +319,177 @@ def test_other_operators_give_null(operations: str) -> None:
 
 
 def test_the_description_of_an_update() -> None:
-    update = mongo_update_description('{"_id": 1}', '{"a": 1, "b.c": 2}', ["d"], ["e"])
+    update = mongo_update_description('{"_id": 1}', '{"a": 1, "b.c": 2}', ["d"], [{"field": "e", "size": 3}])
     assert update.fields == {"_id": "1", "a": "1", "b.c": "2", "d": None}
-    assert update.patches == {"b": "b.c", "b.c": "b.c", "e": "e"}
+    assert update.patches == {
+        "b": '[{"op":"set","path":"b.c","value":2}]',
+        "b.c": '[{"op":"set","path":"b.c"}]',
+        "e": '[{"op":"truncate","path":"e","size":3}]',
+    }
     assert mongo_update_description('{"_id": 1}', None, None, None) == ({"_id": "1"}, {})
     assert mongo_update_description('{"_id": 1}', "{", None, None) is None
     assert mongo_update_description('{"_id": 1}', None, [None], None) is None
+
+
+# -- parts of nested values
+
+# Names that are numbers as well, and none that a path cannot say.
+NAMES = st.sampled_from(["0", "1", "12", "a", "b", "é", " "]) | st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters=".$\x00"), min_size=1, max_size=3
+)
+LEAVES = st.sampled_from([
+    None, True, 0, -(2**63), 1.5, 1e22, -0.0, "", "a.b", '"\\\n\u2028', {"$oid": OID}, {"$numberDecimal": "1.50"},
+    {"$date": "2024-02-29T12:34:56Z"}, {"$numberDouble": "NaN"},
+])  # fmt: skip
+PARTS = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def text_of(value: Any) -> str | None:
+    """What a message with the whole document says of the column."""
+    return mongo_fields(json.dumps({"_id": 1, "doc": value}))["doc"]
+
+
+def has_parts(value: Any) -> bool:
+    return isinstance(value, list) or (isinstance(value, dict) and not any(n.startswith("$") for n in value))
+
+
+def places(value: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Any]]:
+    """Each document and array with the path that leads to it."""
+    found = [(path, value)] if has_parts(value) else []
+    if found:
+        for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            found += places(inner, (*path, str(name)))
+    return found
+
+
+def change(draw: Any, value: Any) -> tuple[str, str, Any]:
+    """Change a part of the value in place, as a server would; return operator, path, and value or size."""
+    path, inside = draw(st.sampled_from(places(value)))
+    operator = draw(st.sampled_from(["set", "set", "unset", "truncate"]))
+    new = draw(PARTS)
+    if isinstance(inside, list):
+        if operator == "truncate":
+            size = draw(st.integers(0, len(inside)))
+            del inside[size:]
+            return "truncate", ".".join(("doc", *path)), size
+        index = draw(st.integers(0, len(inside) + (2 if operator == "set" else 0)))
+        at = ".".join(("doc", *path, str(index)))
+        if operator == "unset":
+            if index < len(inside):
+                inside[index] = None
+            return "unset", at, None
+        inside += [None] * (index + 1 - len(inside))
+        inside[index] = copy.deepcopy(new)
+        return "set", at, new
+    name = draw(st.sampled_from(list(inside)) if inside and draw(st.booleans()) else NAMES)
+    if operator != "set":
+        inside.pop(name, None)
+        return "unset", ".".join(("doc", *path, name)), None
+    if name not in inside and draw(st.booleans()):  # documents on the way that are not there yet
+        more = draw(st.lists(NAMES, min_size=1, max_size=2))
+        inner = copy.deepcopy(new)
+        for missing in reversed(more):
+            inner = {missing: inner}
+        inside[name] = inner
+        return "set", ".".join(("doc", *path, name, *more)), new
+    inside[name] = copy.deepcopy(new)
+    return "set", ".".join(("doc", *path, name)), new
+
+
+def message(operator: str, path: str, value: Any, of_debezium: bool) -> str:
+    """The patch that a message with this operation gives."""
+    if of_debezium or operator == "truncate":
+        update = mongo_update_description(
+            '{"_id": 1}',
+            json.dumps({path: value}) if operator == "set" else None,
+            [path] if operator == "unset" else None,
+            [{"field": path, "size": value}] if operator == "truncate" else None,
+        )
+    else:
+        operations = {"$set": {path: value}} if operator == "set" else {"$unset": {path: True}}
+        update = mongo_update('{"_id": 1}', json.dumps(operations))
+    return update.patches["doc"]
+
+
+@given(st.data(), st.lists(PARTS, max_size=3) | st.dictionaries(NAMES, PARTS, max_size=4), st.booleans())
+def test_patches_give_what_a_whole_document_would(data: st.DataObject, value: Any, of_debezium: bool) -> None:
+    """In one batch, in a batch each, and gone on from each text, as over several runs."""
+    before, patches, after = text_of(value), [], []
+    for _ in range(data.draw(st.integers(1, 5))):
+        patches.append(message(*change(data.draw, value), of_debezium))
+        after.append(text_of(value))
+    assert mongo_patched(before, [patches]) == [Patched(after[-1], True)]
+    assert mongo_patched(before, [[patch] for patch in patches]) == [Patched(text, True) for text in after]
+    for patch, start, end in zip(patches, [before, *after], after, strict=False):
+        assert mongo_patched(start, [[patch]]) == [Patched(end, True)]
+        assert mongo_patched(end, [[patch], []]) == [Patched(end, True)] * 2  # a message that came again
+
+
+@pytest.mark.parametrize(
+    ("document", "operations", "after"),
+    [
+        (None, {"$set": {"doc.a.0.b": 1}}, '{"a":{"0":{"b":1}}}'),
+        (None, {"$unset": {"doc.a": True}}, None),
+        ('{"a":1,"b":2}', {"$set": {"doc.c": 3, "doc.a": 4}}, '{"a":4,"b":2,"c":3}'),
+        ('{"a":1}', {"$unset": {"doc.a": True}}, "{}"),
+        ("[[1]]", {"$set": {"doc.0.2": 3, "doc.2": 5}}, "[[1,null,3],null,5]"),
+        ("[1,{}]", {"$set": {"doc.1.a": 1}, "$unset": {"doc.0": True}}, '[null,{"a":1}]'),
+    ],
+)
+def test_a_patch_as_mongodb_applies_it(document: str | None, operations: Any, after: str | None) -> None:
+    patch = mongo_update('{"_id": 1}', json.dumps(operations)).patches["doc"]
+    assert mongo_patched(document, [[patch]]) == [Patched(after, True)]
+
+
+@pytest.mark.parametrize(
+    ("document", "operations"),
+    [
+        ("7", {"$set": {"doc.a": 1}}),
+        ("text", {"$set": {"doc.a": 1}}),
+        ('"text"', {"$unset": {"doc.a": True}}),
+        ('{"a":null}', {"$set": {"doc.a.b": 1}}),
+        ('{"a":{"$oid":"x"}}', {"$set": {"doc.a.b": 1}}),
+        ("[]", {"$set": {"doc.a": 1}}),
+        ("[1]", {"$set": {"doc.01": 1}}),
+        ("[]", {"$set": {"doc.9999999": 1}}),
+        ("[]", {"$set": {"doc.99999999999999999999": 1}}),
+        ('{"a.b":1}', {"$set": {"doc.a.b": 1}}),
+        ("{}", {"$set": {"doc.a": 1, "doc.a.b": 1}}),
+        ("{}", {"$set": {"doc.a": 1}, "$unset": {"doc.a": True}}),
+        ("{}", {"$set": {"doc.": 1}}),
+        ("{}", {"$set": {"doc.$x": 1}}),
+        ('{"a":1,"a":2}', {"$set": {"doc.b": 1}}),
+        ("{", {"$set": {"doc.b": 1}}),
+        ("[" * 100000, {"$set": {"doc.b": 1}}),
+    ],
+)
+def test_a_patch_that_does_not_fit_leaves_nothing_known(document: str, operations: Any) -> None:
+    patch = mongo_update('{"_id": 1}', json.dumps(operations)).patches["doc"]
+    good = mongo_update('{"_id": 1}', '{"$set": {"doc.ok": 1}}').patches["doc"]
+    assert mongo_patched(document, [[patch], [good]]) == [Patched(None, False)] * 2
+
+
+@pytest.mark.parametrize(
+    ("document", "path", "size"),
+    [("[1]", "doc", 2), ("[1]", "doc", -1), ("[1]", "doc", None), ("{}", "doc", 0), ("{}", "doc.a", 0), (None, "doc", 0)],
+)  # fmt: skip
+def test_an_array_that_cannot_be_cut_is_not_known(document: str | None, path: str, size: int | None) -> None:
+    update = mongo_update_description('{"_id": 1}', None, None, [{"field": path, "size": size}])
+    assert mongo_patched(document, [[update.patches["doc"]]]) == [Patched(None, False)]
+
+
+def test_an_array_may_be_cut_and_changed_in_one_update() -> None:
+    update = mongo_update_description('{"_id": 1}', '{"doc.0": 9}', ["doc.1"], [{"field": "doc", "size": 2}])
+    assert mongo_patched("[1,2,3]", [[update.patches["doc"]]]) == [Patched("[9,null]", True)]
+
+
+@given(st.text(alphabet='{}[]":,01a.$', max_size=30), st.text(alphabet='{}[]":,01a.$', max_size=30))
+def test_no_patch_raises(document: str, patch: str) -> None:
+    assert len(mongo_patched(document, [[patch], []])) == 2
 
 
 # -- SQL
@@ -342,18 +516,39 @@ def test_sql_reads_updates_as_python_does(spark: Any) -> None:
         select
             cdc_mongo_update('{"_id": 1}', '{"$set": {"a.b": 1}, "$unset": {"c": true}}') as operators,
             cdc_mongo_update('{"_id": 1}', 'x') as bad,
-            cdc_mongo_update_description('{"_id": 1}', '{"a": 1}', array('b.c'), array('d')) as description,
+            cdc_mongo_update_description('{"_id": 1}', '{"a": 1}', array('b.c'),
+                array(named_struct('field', 'd', 'size', 2))) as description,
             cdc_mongo_update_description('{"_id": 1}', null, null, null) as nothing,
             cdc_mongo_update_description(null, '{}', array(), array()) as unknown
         """
     ).first()
     assert row.operators.asDict() == {
         "fields": {"_id": "1", "a.b": "1", "c": None},
-        "patches": {"a": "a.b", "a.b": "a.b"},
+        "patches": {"a": '[{"op":"set","path":"a.b","value":1}]', "a.b": '[{"op":"set","path":"a.b"}]'},
     }
     assert row.bad is None and row.unknown is None
-    assert row.description.patches == {"b": "b.c", "b.c": "b.c", "d": "d"}
+    assert row.description.patches == {
+        "b": '[{"op":"unset","path":"b.c"}]',
+        "b.c": '[{"op":"unset","path":"b.c"}]',
+        "d": '[{"op":"truncate","path":"d","size":2}]',
+    }
     assert row.nothing.asDict() == {"fields": {"_id": "1"}, "patches": {}}
+
+
+def test_sql_patches_as_python_does(spark: Any) -> None:
+    row = spark.sql(
+        """
+        select
+            cdc_mongo_patched('{"a":1}', array(array(patch, patch), array(), array('x'))) as states,
+            cdc_mongo_patched(null, array(array(patch))) as of_nothing,
+            cdc_mongo_patched('{}', array()) as none_asked,
+            cdc_mongo_patched('{}', null) as unknown
+        from values ('[{"op":"set","path":"doc.b","value":2}]') as given(patch)
+        """
+    ).first()
+    assert [tuple(state) for state in row.states] == [('{"a":1,"b":2}', True)] * 2 + [(None, False)]
+    assert [tuple(state) for state in row.of_nothing] == [('{"b":2}', True)]
+    assert row.none_asked == [] and row.unknown is None
 
 
 def test_bytes_that_are_no_utf_8_do_not_stop_the_batch(spark: Any) -> None:

@@ -680,7 +680,7 @@ def test_the_sql_functions_return_the_documented_types(spark: Any) -> None:
 
 def test_registering_again_changes_nothing(spark: Any) -> None:
     names = ["cdc_decode_binary", "cdc_type", "cdc_detect", "cdc_dts_avro", "cdc_mongo_fields"]
-    names += ["cdc_mongo_update", "cdc_mongo_update_description"]
+    names += ["cdc_mongo_update", "cdc_mongo_update_description", "cdc_mongo_patched"]
     assert register(spark) == register(spark) == names
     assert bytes(spark.sql("select cdc_decode_binary('6a', 'hex')").first()[0]) == b"j"
 

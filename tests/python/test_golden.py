@@ -47,7 +47,7 @@ ARGUMENTS = {"dialect", "table", "database", "schema", "key", "columns", "time_z
 # Compared in every row: a field that the expectation leaves out must be null.
 ALWAYS = {
     "decoded": ("offsets", "kind", "op", "database", "schema", "table", "before", "after", "half", "error"),
-    "changes": ("offset", "op", "columns", "before", "absent", "error", "detail"),
+    "changes": ("offset", "op", "columns", "before", "absent", "patches", "error", "detail"),
     "messages": ("offset", "kind", "op", "database", "schema", "table", "ddl", "transaction", "error"),
 }
 # Compared where the expectation names them: the same in most cases, and proven by the cases that name them.
@@ -174,6 +174,7 @@ def _changes(row: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         "columns": {name: text(value) for name, value in row.items() if not name.startswith("_cdc_")},
         "before": row["_cdc_before"] and {name: text(value) for name, value in row["_cdc_before"].items()},
         "absent": row["_cdc_absent"],
+        "patches": _patches(row.get("_cdc_patches")),
         "error": error.get("code"),
         "detail": error.get("detail"),
         "sequence": row["_cdc_sequence"] and [int(part) for part in row["_cdc_sequence"]],
@@ -209,6 +210,13 @@ def _common(row: dict[str, Any]) -> dict[str, Any]:
 
 def _image(pairs: list[tuple[str, str | None]] | None) -> dict[str, str | None] | None:
     return None if pairs is None else dict(pairs)
+
+
+def _patches(pairs: list[tuple[str, str]] | None) -> dict[str, Any] | None:
+    """What is done to parts of each column: of an operation its name, its path and its value."""
+    return pairs and {
+        column: [list(operation.values()) for operation in json.loads(patch)] for column, patch in pairs
+    }
 
 
 def text(value: Any) -> str | None:

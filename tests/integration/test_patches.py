@@ -329,7 +329,7 @@ def after_each_run(
         f"update {SCHEMA}.drs_mongodb_history set doc = 'edited', n = 99 where _id in ('hot', '1', '2')"
     )
     restated = "{model: drs_mongodb_history, keys: [hot, '1', '2']}"
-    project.dbt("run-operation", "spark_cdc.restate", "--args", restated).must_succeed()
+    assert project.dbt("run-operation", "spark_cdc.restate", "--args", restated).result.success
     found.append((expected(log), tables(lake, "drs_mongodb")))
     return found
 

@@ -1,6 +1,6 @@
 {#- What a history may be told, checked. -#}
 {%- macro _history_options(macro, key, columns, track_columns, keep_unchanged, hard_deletes) -%}
-    {%- do spark_cdc._require_one_of(macro, 'hard_deletes', hard_deletes, ['new_record', 'invalidate', 'ignore']) -%}
+    {%- do spark_cdc._require_hard_deletes(macro, hard_deletes) -%}
     {%- do spark_cdc._require_one_of(macro, 'keep_unchanged', keep_unchanged, [true, false]) -%}
     {%- if track_columns is not none -%}
         {%- do spark_cdc._require_names(
@@ -17,4 +17,8 @@
         {%- endif -%}
     {%- endif -%}
     {{- return({'track_columns': track_columns, 'keep_unchanged': keep_unchanged, 'hard_deletes': hard_deletes}) -}}
+{%- endmacro -%}
+
+{%- macro _require_hard_deletes(macro, hard_deletes) -%}
+    {%- do spark_cdc._require_one_of(macro, 'hard_deletes', hard_deletes, ['new_record', 'invalidate', 'ignore']) -%}
 {%- endmacro -%}

@@ -5,22 +5,22 @@
 {%- macro _version_ctes(key, columns, variants, options) -%}
     {%- set others = columns | reject('in', key) | list -%}
     {%- set hard_deletes = options.hard_deletes or 'new_record' -%}
-    {%- set seen = ['_cdc_is_deleted'] -%}
+    {%- set visible = ['_cdc_is_deleted'] -%}
     {%- for name in options.track_columns or others if name in others -%}
-        {%- do seen.append(spark_cdc._comparable(name, variants)) -%}
+        {%- do visible.append(spark_cdc._comparable(name, variants)) -%}
     {%- endfor -%}
-    {%- set seen = 'struct(' ~ seen | join(', ') ~ ')' -%}
+    {%- set visible = 'struct(' ~ visible | join(', ') ~ ')' -%}
     {%- if hard_deletes == 'ignore' -%}
-        {%- set seen = 'last_value(case when not _cdc_is_deleted then ' ~ seen ~ ' end) ignore nulls over so_far' -%}
+        {%- set visible = 'last_value(case when not _cdc_is_deleted then ' ~ visible ~ ' end) ignore nulls over so_far' -%}
     {%- endif -%}
-row_states_seen as (
+row_states_visible as (
 
     select
         {{ spark_cdc._quoted(columns + spark_cdc._effect_columns()) }},
         coalesce(_cdc_stored_last_sequence, _cdc_sequence) as _cdc_last_sequence,
         coalesce(_cdc_stored_valid_from, _cdc_committed_at) as _cdc_happened_at,
         lag(_cdc_sequence) over so_far is null as _cdc_is_first,
-        {{ seen }} as _cdc_seen
+        {{ visible }} as _cdc_visible
     from row_states
     window so_far as (partition by {{ spark_cdc._quoted(key) }} order by _cdc_sequence)
 
@@ -31,10 +31,10 @@ row_states_compared as (
     select
         *,
         _cdc_is_first or (
-            {{ 'true' if options.keep_unchanged else 'not _cdc_seen <=> lag(_cdc_seen) over so_far' }}
+            {{ 'true' if options.keep_unchanged else 'not _cdc_visible <=> lag(_cdc_visible) over so_far' }}
             {{- ' and not _cdc_is_deleted' if hard_deletes == 'ignore' }}
         ) as _cdc_is_turn
-    from row_states_seen
+    from row_states_visible
     window so_far as (partition by {{ spark_cdc._quoted(key) }} order by _cdc_sequence)
 
 ),

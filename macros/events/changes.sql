@@ -55,16 +55,16 @@
         {#- No operation wants this model's rows: `undeclared_columns` asks which columns its messages carry. -#}
         {{- return(spark_cdc._carried_columns(
             relation or messages, format, dialect, parsed_columns, spark_cdc._name_condition(database, schema, table),
-            messages is not none, {'headers': 'headers'} if messages else raw_columns
+            messages is not none, spark_cdc._columns_of_source(messages, raw_columns)
         )) -}}
     {%- endif -%}
     {%- set reading = spark_cdc._columns_to_read(
-        parsed_columns, key, spark_cdc._is_pattern(database) or spark_cdc._is_pattern(schema) or spark_cdc._is_pattern(table),
+        parsed_columns, key, spark_cdc._has_origin(database, schema, table),
         spark_cdc._format_macro(format, 'rows')(dialect).get('patches') is not none
     ) -%}
     {%- if spark_cdc._is_run() and spark_cdc._is_full_refresh() -%}
         {%- do spark_cdc._refuse_to_lose_history(
-            'changes', spark_cdc._positions_of_changes(this),
+            'changes', spark_cdc._messages_of_changes(this),
             spark_cdc._positions_of_messages(relation or messages, none if messages else raw_columns), relation or messages
         ) -%}
     {%- endif -%}
@@ -90,11 +90,11 @@
     {%- set header = spark_cdc._format_macro(format, 'header')(dialect) -%}
     {%- set is_kept = config.get('materialized') == 'incremental' -%}
     {%- set of_this_table = spark_cdc._name_condition(database, schema, table) -%}
-    {%- set of_messages = {'headers': 'headers'} if messages else raw_columns -%}
+    {%- set source_columns = spark_cdc._columns_of_source(messages, raw_columns) -%}
     {%- set where = "kind in ('rows', 'truncate') and " ~ of_this_table if messages else none -%}
     {%- set reading = none -%}
     {%- if is_incremental() and not spark_cdc._fills_back() -%}
-        {%- set reading = spark_cdc._changes_to_read(relation or messages, of_messages, where, header.get('splits_updates')) -%}
+        {%- set reading = spark_cdc._changes_to_read(relation or messages, source_columns, where, header.get('splits_updates')) -%}
         {%- if not reading.partitions -%}
             {{- return('select * from ' ~ this ~ ' where false') -}}
         {%- endif -%}
@@ -108,7 +108,7 @@ read_again as (
 
 {% endif -%}
 {{ spark_cdc._envelope(
-    relation or messages, format, dialect, of_messages,
+    relation or messages, format, dialect, source_columns,
     reading=reading,
     where=where,
     with_types=spark_cdc._reads_types(format, dialect, columns),
@@ -125,7 +125,7 @@ read_again as (
 
 {{ spark_cdc._typed_changes(
     spark_cdc._last_changes(format, dialect, columns), format, dialect, key, columns, time_zone,
-    has_origin=spark_cdc._is_pattern(database) or spark_cdc._is_pattern(schema) or spark_cdc._is_pattern(table)
+    has_origin=spark_cdc._has_origin(database, schema, table)
 ) }}
 {%- if is_kept %},
 
@@ -165,11 +165,9 @@ left anti join read_again
     lateral view explode(_cdc_seen) exploded as seen
     group by _cdc_topic, seen.partition
     {%- endset -%}
-    {%- set positions_read -%}
-    select _cdc_topic as topic, message.partition, message.offset, coalesce(_cdc_error.code = 'offset_taken', false) as is_taken
-    from {{ this }}
-    lateral view explode(_cdc_offsets) exploded as message
-    {%- endset -%}
+    {%- set positions_read = spark_cdc._messages_of_changes(
+        this, ["coalesce(_cdc_error.code = 'offset_taken', false) as is_taken"]
+    ) -%}
     {%- set partitions = spark_cdc._partitions_to_read(relation, raw_columns, read_before, where) -%}
     {%- set read_again = [] -%}
     {%- if partitions and splits_updates -%}
@@ -202,6 +200,15 @@ left anti join read_again
         {%- endif -%}
     {%- endfor -%}
     {{- return(parts | join(' and ') if parts else 'true') -}}
+{%- endmacro -%}
+
+{#- A messages model has Kafka's own names. -#}
+{%- macro _columns_of_source(messages, raw_columns) -%}
+    {{- return({'headers': 'headers'} if messages else raw_columns) -}}
+{%- endmacro -%}
+
+{%- macro _has_origin(database, schema, table) -%}
+    {{- return(spark_cdc._is_pattern(database) or spark_cdc._is_pattern(schema) or spark_cdc._is_pattern(table)) -}}
 {%- endmacro -%}
 
 {#- Whether a name stands for several source tables. A star alone is no name: it says that the messages have none. -#}

@@ -9,3 +9,11 @@
         '_cdc_topic', '_cdc_partition', '_cdc_offset', '_cdc_offsets', '_cdc_batch', '_cdc_seen',
     ]) -}}
 {%- endmacro -%}
+
+{#- Query: topic, partition and offset of each message of each change, of an update in two messages both; then `columns`. -#}
+{%- macro _messages_of_changes(changes, columns=[]) -%}
+    {{- return(
+        'select ' ~ (['_cdc_topic as topic', 'message.partition', 'message.offset'] + columns) | join(', ') ~ ' from ' ~ changes
+        ~ ' lateral view explode(_cdc_offsets) exploded as message'
+    ) -}}
+{%- endmacro -%}

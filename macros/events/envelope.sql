@@ -2,7 +2,8 @@
     Raw messages -> the same messages with their envelope read. One parse of each message; every macro that reads
     messages stands on this one.
 
-    Gives the text of the CTEs `raw_messages`, with `reading` those up to `new_messages`, then `documents`, `checked` and `envelopes`; the caller adds its own `select`.
+    Gives the text of the CTEs `raw_messages`, with `reading` those up to `new_messages`, then `documents`, `checked` and
+    `envelopes`; the caller adds its own `select`.
     A format gives four macros, found by dispatch, so that a project may add a format of its own:
 
     `<format>_schema(dialect, with_types)`

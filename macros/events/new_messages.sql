@@ -135,7 +135,7 @@ partitions_to_read as (
     {{ spark_cdc._partition_values(reading.partitions) | indent(4) }}
 
 ),
-{%- if reading.partitions | selectattr('has_late') | list %}
+{%- if spark_cdc._has_late(reading) %}
 
 positions_read as (
 
@@ -198,7 +198,7 @@ new_messages as (
     where
         raw_messages.offset <= partitions_to_read.up_to_offset
         and (partitions_to_read.after_offset is null or raw_messages.offset > partitions_to_read.after_offset)
-    {%- if reading.partitions | selectattr('has_late') | list %}
+    {%- if spark_cdc._has_late(reading) %}
 
     union all
 
@@ -219,6 +219,10 @@ new_messages as (
 ),
 {%- endmacro -%}
 
+{%- macro _has_late(reading) -%}
+    {{- return(reading.partitions | selectattr('has_late') | list | length > 0) -}}
+{%- endmacro -%}
+
 {#-
     The CTE `placed_messages`: `messages` with `is_taken`, true of a message that stands at a topic, partition and offset where
     an older one stands. Kafka gives an offset once: the topic was deleted and made anew, and where its messages belong
@@ -230,7 +234,7 @@ taken_offsets as (
     select topic, partition, offset, min(timestamp) as first_timestamp
     from (
         select topic, partition, offset, timestamp from raw_messages
-        {%- if reading and reading.counts_copies and reading.partitions | selectattr('has_late') | list %}
+        {%- if reading and reading.counts_copies and spark_cdc._has_late(reading) %}
         union all
         select topic, partition, offset, timestamp from positions_read
         {%- endif %}

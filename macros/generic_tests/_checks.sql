@@ -6,10 +6,6 @@
     ) -%}
 {%- endmacro -%}
 
-{%- macro _require_hard_deletes(test, hard_deletes) -%}
-    {%- do spark_cdc._require_one_of(test, 'hard_deletes', hard_deletes, ['new_record', 'invalidate', 'ignore']) -%}
-{%- endmacro -%}
-
 {%- macro _require_relation(test, argument, value) -%}
     {%- if value is not mapping or not value.identifier -%}
         {%- do spark_cdc._raise(

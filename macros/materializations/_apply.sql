@@ -52,7 +52,9 @@
             'select * from ' ~ all_changes ~ ' where _cdc_error is null and ' ~ read.condition
         ) if read.condition -%}
         {%- set has_news = read.condition is not none and spark_cdc._has_rows(new_changes) -%}
-        {%- set table = spark_cdc._with_columns_to_write(table, settings, has_news, all_changes, existing_relation) -%}
+        {%- set table = spark_cdc._with_columns_to_write(
+            dict(table, deleted_keys_gone=read.deleted_keys_gone), settings, has_news, all_changes, existing_relation
+        ) -%}
         {%- if table.is_altered -%}
             {%- set altered_at = spark_cdc._own_commit(target_relation, settings, form.materialization, read.commit) -%}
             {%- set read = dict(read, commit=altered_at) -%}

@@ -1,6 +1,6 @@
 {#-
-    What a MERGE has to write, as `_rows_to_merge` gives it, or none. A key goes on from its last row where its new effects all come behind that row
-    and none of them needs another key's values; any other key is built anew from all its changes.
+    What a MERGE has to write, as `_rows_to_merge` gives it, or none. A key goes on from its last row where its new effects all
+    come behind that row and none of them needs another key's values; any other key is built anew from all its changes.
 -#}
 {%- macro _changed_rows(table, new_changes, all_changes, target_relation, file_format, temporaries) -%}
     {%- set effects = spark_cdc._cached_view(

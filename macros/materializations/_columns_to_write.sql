@@ -30,8 +30,7 @@
     {{- return(dict(
         table,
         columns=table.columns | select('in', stored) | list,
-        is_altered=is_altered or false,
-        deleted_keys_gone=spark_cdc._deleted_keys_gone(existing_relation) if has_news
+        is_altered=is_altered or false
     )) -}}
 {%- endmacro -%}
 

@@ -27,9 +27,7 @@
     {%- endif -%}
     {%- set has_patches = '_cdc_patches' in found | map(attribute='name') -%}
     {%- set columns = found | map(attribute='name') | reject('in', spark_cdc.change_columns() + ['_cdc_patches']) | list -%}
-    {%- if '_cdc_origin' in columns and '_cdc_origin' not in key and not config.get('origins_share_keys', false) -%}
-        {%- set key = ['_cdc_origin'] + key -%}
-    {%- endif -%}
+    {%- set key = spark_cdc._key_with_origin(key, columns, config) -%}
     {%- for name in key -%}
         {%- do spark_cdc._require_one_of(form.materialization, 'unique_key', name, columns) -%}
     {%- endfor -%}
@@ -44,6 +42,14 @@
     {{- return(dict(
         form, key=key, columns=columns, types=types, variants=variants, options=options, patched=patched
     )) -}}
+{%- endmacro -%}
+
+{#- Rows of two source tables are two rows, though their keys be equal, unless the model says otherwise. -#}
+{%- macro _key_with_origin(key, columns, config) -%}
+    {%- if '_cdc_origin' in columns and '_cdc_origin' not in key and not config.get('origins_share_keys', false) -%}
+        {{- return(['_cdc_origin'] + key) -}}
+    {%- endif -%}
+    {{- return(key) -}}
 {%- endmacro -%}
 
 {#- What a history is told beside its key. -#}

@@ -2,7 +2,8 @@
     What a target has read of its changes stands in its table properties, set after its rows are written: the latest batch, how
     many changes there were up to it, and the commit of which this holds (see `_commits.sql`).
 
-    A mapping: `batch` and `count`, for the properties; `commit`, from which the rows are computed; `condition`, which is true
+    A mapping: `batch` and `count`, for the properties; `deleted_keys_gone`, the sequence up to which deleted keys have left the
+    table (see `_deleted_keys.sql`), or none; `commit`, from which the rows are computed; `condition`, which is true
     of the changes that are new: those of later batches. It is all of them where the table has other rows than its properties
     say, or the count no longer holds: a run that began earlier has ended later, or changes were built anew or deleted. It is
     none where nothing is new.
@@ -31,7 +32,10 @@
     {%- elif count > before.count -%}
         {%- set condition = '(_cdc_batch is null or _cdc_batch > timestamp_micros(' ~ before.batch ~ '))' -%}
     {%- endif -%}
-    {{- return({'batch': batch, 'count': count, 'commit': latest, 'condition': condition}) -}}
+    {{- return({
+        'batch': batch, 'count': count, 'commit': latest, 'condition': condition,
+        'deleted_keys_gone': properties.get('spark_cdc.deleted_keys_gone'),
+    }) -}}
 {%- endmacro -%}
 
 {%- macro _read_before(properties) -%}

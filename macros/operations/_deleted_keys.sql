@@ -13,7 +13,7 @@
     {%- set number = found[0] | int -%}
     {%- do print('spark_cdc.prune: ' ~ relation ~ ': ' ~ number ~ ' deleted keys' ~ (' would go' if dry_run else ' go')) -%}
     {%- if number and not dry_run -%}
-        {%- set gone = spark_cdc._deleted_keys_gone(relation) -%}
+        {%- set gone = spark_cdc._table_properties(relation).get('spark_cdc.deleted_keys_gone') -%}
         {%- set last = run_query(
             'select array_join(greatest(' ~ spark_cdc._sequence_literal(found[1]) ~ ', ' ~ spark_cdc._sequence_literal(gone)
             ~ "), ',')"
@@ -28,13 +28,7 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{#- The sequence as numbers with commas, or none. -#}
-{%- macro _deleted_keys_gone(relation) -%}
-    {%- for row in run_query('show tblproperties ' ~ relation).rows if row[0] == 'spark_cdc.deleted_keys_gone' -%}
-        {{- return(row[1]) -}}
-    {%- endfor -%}
-{%- endmacro -%}
-
+{#- `numbers` as the property has them, with commas between. -#}
 {%- macro _sequence_literal(numbers) -%}
     {%- set parts = [] -%}
     {%- for number in (numbers | string).split(',') if number | trim -%}

@@ -33,9 +33,9 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{#- Whether this run writes an incremental model's table anew. -#}
+{#- Whether a run, of which the caller knows that it is one, writes an incremental model's table anew. -#}
 {%- macro _is_full_refresh() -%}
-    {%- if not spark_cdc._is_run() or config.get('materialized') != 'incremental' or not should_full_refresh() -%}
+    {%- if config.get('materialized') != 'incremental' or not should_full_refresh() -%}
         {{- return(false) -}}
     {%- endif -%}
     {%- set relation = load_cached_relation(this) -%}
@@ -46,14 +46,6 @@
     {%- set raw = spark_cdc._raw_columns(raw_columns) -%}
     {{- return(
         'select ' ~ raw.topic ~ ' as topic, ' ~ raw.partition ~ ' as partition, ' ~ raw.offset ~ ' as offset from ' ~ relation
-    ) -}}
-{%- endmacro -%}
-
-{#- Of an update in two messages both. -#}
-{%- macro _positions_of_changes(relation) -%}
-    {{- return(
-        'select _cdc_topic as topic, message.partition, message.offset from ' ~ relation
-        ~ ' lateral view explode(_cdc_offsets) exploded as message'
     ) -}}
 {%- endmacro -%}
 

@@ -24,10 +24,9 @@
                 'select topic, partition, offset, error is not null as is_error, ' ~ loop.index ~ ' as reader from ' ~ table
             ) -%}
         {%- else -%}
-            {%- do read.append(
-                'select _cdc_topic as topic, message.partition, message.offset, _cdc_error is not null as is_error, '
-                ~ loop.index ~ ' as reader from ' ~ table ~ ' lateral view explode(_cdc_offsets) exploded as message'
-            ) -%}
+            {%- do read.append(spark_cdc._messages_of_changes(
+                table, ['_cdc_error is not null as is_error', loop.index ~ ' as reader']
+            )) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- if not read or is_source and 'changes' in kinds and readers | length > 1 -%}{{- return(none) -}}{%- endif -%}

@@ -14,10 +14,7 @@
     {%- endif -%}
     {%- set relation = spark_cdc._table_of(node) -%}
     {%- set columns = adapter.get_columns_in_relation(relation) | map(attribute='name') | list -%}
-    {%- set key = keys[0] -%}
-    {%- if '_cdc_origin' in columns and '_cdc_origin' not in key and not readers[0].config.get('origins_share_keys', false) -%}
-        {%- set key = ['_cdc_origin'] + key -%}
-    {%- endif -%}
+    {%- set key = spark_cdc._key_with_origin(keys[0], columns, readers[0].config) -%}
     {%- set names = spark_cdc._quoted(key) -%}
     {%- set query -%}
     with

@@ -56,9 +56,7 @@ numbered_messages as (
 change_rows as (
 
     {%- for relation in changes %}
-    select _cdc_topic as topic, message.partition, message.offset, _cdc_op, _cdc_error, _cdc_partition, _cdc_offset
-    from {{ relation }}
-    lateral view explode(_cdc_offsets) exploded as message
+    {{ spark_cdc._messages_of_changes(relation, ['_cdc_op', '_cdc_error', '_cdc_partition', '_cdc_offset']) }}
     {{ 'union all' if not loop.last }}
     {%- endfor %}
 

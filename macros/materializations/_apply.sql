@@ -60,9 +60,10 @@
             {%- set read = dict(read, commit=altered_at) -%}
         {%- endif -%}
         {%- if has_news -%}
-            {%- set rows = spark_cdc._changed_rows(
-                table, new_changes, all_changes, target_relation, settings.file_format, temporaries
-            ) -%}
+            {%- set rows = spark_cdc._newest_rows(table, read, new_changes, target_relation, temporaries)
+                or spark_cdc._changed_rows(
+                    table, new_changes, all_changes, target_relation, settings.file_format, temporaries
+                ) -%}
         {%- endif -%}
         {%- call statement('main') -%}
             {{ spark_cdc._merge(table, rows, target_relation) if rows else "select 'no row changes'" }}

@@ -1,0 +1,44 @@
+{#-
+    The rows of a current table that needs nothing of its own but how far each key has come, as `_rows_to_merge` gives them: where
+    every new change says its whole row, or that there is none, and comes behind the stored one, the newest of a key is its row.
+    Most batches of most tables are such, and the table's other columns need not be read for them. None where a change needs more,
+    which `_changed_rows` does: a value of the row before it, a place before the stored row, a truncate at any time.
+-#}
+{%- macro _newest_rows(table, read, new_changes, target_relation, temporaries) -%}
+    {%- if table.materialization != 'cdc_current' or read.has_truncates
+        or spark_cdc._has_rows(new_changes ~ ' where _cdc_absent is not null') -%}
+        {{- return(none) -}}
+    {%- endif -%}
+    {%- set newest = spark_cdc._cached_view(
+        temporaries, 'newest', spark_cdc._effects_in_place(table, new_changes, target_relation)
+    ) -%}
+    {%- if spark_cdc._has_rows(newest ~ ' where _cdc_is_late') -%}
+        {{- return(none) -}}
+    {%- endif -%}
+    {{- return(spark_cdc._rows_to_merge(
+        table,
+        '(select ' ~ spark_cdc._quoted(table.columns_of(table.columns)) ~ ', false as _cdc_is_obsolete from ' ~ newest
+        ~ ' where _cdc_is_newest)'
+    )) -}}
+{%- endmacro -%}
+
+{#- New effects: whether each is its key's last, in the order of `_row_state_ctes`, and whether it is not behind the stored row. -#}
+{%- macro _effects_in_place(table, new_changes, target_relation) -%}
+    select
+        {{ spark_cdc._quoted(table.columns_of(table.columns), 'effects.') }},
+        lead(effects._cdc_sequence) over (
+            partition by {{ spark_cdc._quoted(table.key, 'effects.') }}
+            order by effects._cdc_sequence, effects._cdc_is_deleted desc, effects._cdc_topic, effects._cdc_partition
+        ) is null as _cdc_is_newest,
+        coalesce(effects._cdc_sequence <= stored._cdc_sequence, false)
+            {{- ' or effects._cdc_sequence <= ' ~ spark_cdc._sequence_literal(table.deleted_keys_gone) if table.deleted_keys_gone }}
+            as _cdc_is_late
+    from ({{ spark_cdc._effects(new_changes, table.key, table.columns) }}) as effects
+    left join (
+        select {{ spark_cdc._quoted(table.key, 'stored.') }}, stored._cdc_sequence
+        from {{ target_relation }} as stored
+        left semi join ({{ spark_cdc._effects(new_changes, table.key, table.key) }}) as touched
+            on {{ spark_cdc._same_key(table.key, 'stored', 'touched') }}
+    ) as stored
+        on {{ spark_cdc._same_key(table.key, 'effects', 'stored') }}
+{%- endmacro -%}

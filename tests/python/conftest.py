@@ -23,13 +23,6 @@ if PACKAGE_PATH not in sys.path:
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [PACKAGE_PATH, os.environ.get("PYTHONPATH")]))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark whatever asks for the session, so that `-m "not spark"` leaves only quick tests."""
-    for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker("spark")
-
-
 @pytest.fixture(scope="session")
 def repository() -> Path:
     """The root of the repository."""

@@ -120,6 +120,13 @@ class Project:
         """`dbt run` that has to succeed."""
         return self.dbt("run", *arguments).must_succeed()
 
+    def start_spark(self) -> None:
+        """Let there be dbt's session, which the tests use too: one for all projects of a JVM."""
+        from pyspark.sql import SparkSession
+
+        if SparkSession._instantiatedSession is None:
+            self.dbt("show", "--inline", "select 1").must_succeed()
+
     def write(self, files: dict[str, str]) -> None:
         """Put files into the project: path under the project -> text."""
         for path, text in files.items():

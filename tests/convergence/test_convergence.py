@@ -66,7 +66,7 @@ def test_wrong_options_are_one_sentence(results: Results) -> None:
     } == WRONG
 
 
-@settings(max_examples=500, deadline=None, derandomize=True)
+@settings(max_examples=200, deadline=None, derandomize=True)
 @given(logs())
 def test_a_message_produced_again_changes_nothing(log: Log) -> None:
     """Under a new offset, but the source's old position: the tables are those of the reference, and that says so."""

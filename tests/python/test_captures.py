@@ -511,7 +511,7 @@ def gap(folder: str, capture: str, table: Table) -> str | None:
 @pytest.fixture(scope="module", autouse=True)
 def compiled(spark) -> Iterator[None]:
     """Real messages go through the code that Spark generates, as in a user's session; other tests leave it off."""
-    compiles = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "CODEGEN_ONLY"}
+    compiles = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
     before = {name: spark.conf.get(name) for name in compiles}
     for name, value in compiles.items():
         spark.conf.set(name, value)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -12,14 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from change_logs import BATCHES, COLUMNS, SCHEMA, Log, batch_time
-from harness import LOG4J2, REPOSITORY, Project
+from harness import Project, environment
 from reference import State, Tables, Version, fold, versions_of
 
 PROJECT = Path(__file__).resolve().parent / "project"
-JARS = {
-    "iceberg": ("iceberg-spark-runtime-4.1_2.13-1.12.0.jar", "sqlite-jdbc-3.50.3.0.jar"),
-    "delta": ("delta-spark_4.1_2.13-4.4.0.jar", "delta-storage-4.4.0.jar"),
-}
 Row = tuple[Any, ...]
 
 
@@ -117,13 +112,7 @@ class Lake:
     """A lake with the tables of many logs."""
 
     def __init__(self, file_format: str, folder: Path) -> None:
-        (folder / "log4j2.properties").write_text(LOG4J2)
-        os.environ["CONVERGENCE_LAKE"] = str(folder)
-        os.environ["CONVERGENCE_JARS"] = ",".join(
-            str(REPOSITORY / ".jars" / name) for name in JARS[file_format]
-        )
-        os.environ["CONVERGENCE_LOG4J2"] = str(folder / "log4j2.properties")
-        os.environ["PYSPARK_PYTHON"] = sys.executable
+        os.environ |= environment(folder, file_format)
         self.file_format = file_format
         self.project = Project(folder / "project", "converge", PROJECT)
         self.dbt("show", "--inline", "select 1")

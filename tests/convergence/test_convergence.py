@@ -14,6 +14,7 @@ from hypothesis import assume, given, settings
 from reference import fold, versions_of
 from results import Results
 
+LAKES = ("iceberg", "delta")
 SPELLING = "Correct the spelling, or leave the argument out where it has a default."
 WRONG = {
     "wrong_tracked": "spark_cdc.cdc_history: argument `track_columns` must be one of amount, name, note; got `id`. "
@@ -52,8 +53,7 @@ def test_truncate_empties_the_whole_table(results: Results) -> None:
 
 def test_shipped_tests_pass(results: Results) -> None:
     """They know what each option makes of a deleted key."""
-    if "history_ignore" not in results.bad:
-        pytest.skip("make converge has it on this lake too")
+    results.must_be_played("history_ignore")
     results.lake.dbt("test", "--select", "test_type:data")
 
 
@@ -66,7 +66,7 @@ def test_wrong_options_are_one_sentence(results: Results) -> None:
     } == WRONG
 
 
-@settings(max_examples=500, deadline=None, derandomize=True)
+@settings(max_examples=200, deadline=None, derandomize=True)
 @given(logs())
 def test_a_message_produced_again_changes_nothing(log: Log) -> None:
     """Under a new offset, but the source's old position: the tables are those of the reference, and that says so."""

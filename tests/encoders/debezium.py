@@ -14,7 +14,7 @@ from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
-from encoders.log import Change, Encoder, Message, Row, Table
+from encoders.log import DECLARATIONS, Change, Encoder, Message, Row, Table, without
 
 MICROSECOND = timedelta(microseconds=1)
 
@@ -46,23 +46,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "json": {"type": "string", "name": "io.debezium.data.Json"},
 }
 
-WITH_SCHEMA = {
-    "int8": "tinyint",
-    "int16": "smallint",
-    "int32": "int",
-    "int64": "bigint",
-    "uint64": "decimal(20,0)",
-    "decimal": "decimal(38,10)",
-    "double": "double",
-    "boolean": "boolean",
-    "text": "string",
-    "binary": "binary",
-    "date": "date",
-    "datetime": "timestamp_ntz",
-    "instant": "timestamp",
-    "time": "string",
-    "json": "string",
-}
+WITH_SCHEMA = without(DECLARATIONS, "long_decimal")
 WITHOUT_SCHEMA = {
     **WITH_SCHEMA,
     "uint64": "decimal(20,0) from base64",

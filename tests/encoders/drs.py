@@ -12,30 +12,12 @@ from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
-from encoders.log import Change, Encoder, Message, Row, Table
+from encoders.log import DECLARATIONS, Change, Encoder, Message, Row, Table, without
 
 TYPES = {"snapshot": "INIT", "truncate": "DDL", "ddl": "DDL"}
 # MySQL's TIMESTAMP: from 1970-01-01 00:00:01 to 2038-01-19 03:14:07.999999.
 FIRST = datetime(1970, 1, 1, 0, 0, 1, tzinfo=timezone.utc)
 MOMENTS_OF_TIMESTAMP = timedelta(seconds=2**31 - 1)
-
-COMMON = {
-    "int8": "tinyint",
-    "int16": "smallint",
-    "int32": "int",
-    "int64": "bigint",
-    "uint64": "decimal(20,0)",
-    "decimal": "decimal(38,10)",
-    "long_decimal": "string",
-    "double": "double",
-    "text": "string",
-    "binary": "binary",
-    "date": "date",
-    "datetime": "timestamp_ntz",
-    "instant": "timestamp",
-    "time": "string",
-    "json": "string",
-}
 
 
 def _seconds(moment: datetime) -> str:
@@ -114,7 +96,7 @@ def _encode(changes: list[Change], table: Table, dialect: str) -> list[Message]:
 def _of(dialect: str) -> Encoder:
     is_mysql = dialect == "mysql"
     # MySQL has no boolean; the page's boolean is GaussDB's, and so is its binary.
-    columns = dict(COMMON) if is_mysql else {**COMMON, "boolean": "boolean"}
+    columns = without(DECLARATIONS, "boolean") if is_mysql else dict(DECLARATIONS)
     if dialect in ("oracle", "sqlserver"):
         columns["binary"] = "binary from hex"
     return Encoder(

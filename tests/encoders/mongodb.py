@@ -14,26 +14,11 @@ from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
-from encoders.log import Change, Encoder, Message, Row, Table
+from encoders.log import DECLARATIONS, Change, Encoder, Message, Row, Table, without
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 # `long_decimal` has more digits than Decimal128; a nested document has no one text.
-COLUMNS = {
-    "int8": "tinyint",
-    "int16": "smallint",
-    "int32": "int",
-    "int64": "bigint",
-    "uint64": "decimal(20,0)",
-    "decimal": "decimal(38,10)",
-    "double": "double",
-    "boolean": "boolean",
-    "text": "string",
-    "binary": "binary",
-    "date": "date",
-    "datetime": "timestamp_ntz",
-    "instant": "timestamp",
-    "time": "string",
-}
+COLUMNS = without(DECLARATIONS, "long_decimal", "json")
 INTEGERS = {"int8": 32, "int16": 32, "int32": 32, "int64": 64}
 
 

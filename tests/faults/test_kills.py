@@ -25,16 +25,16 @@ KILLS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lake", KILLS)
-def test_plain_run_repairs_what_a_kill_left(tmp_path: Path, lake: str) -> None:
+@pytest.mark.parametrize("file_format", KILLS)
+def test_plain_run_repairs_what_a_kill_left(tmp_path: Path, file_format: str) -> None:
     """Tables as the source's log says, each message once, and no scratch table left."""
-    siege = Siege(tmp_path, lake, seed=1)
+    siege = Siege(tmp_path, file_format, seed=1)
     siege.workload.goes_on(40)
     with running(siege) as worker:
         worker.must_run()
-        for name in KILLS[lake]:
+        for name in KILLS[file_format]:
             siege.workload.goes_on()
             assert siege.kill(worker, name, PLAIN_RUN, STEPS[name]), f"the run never came there: {name}"
             worker = siege.start()
             siege.repair(worker)
-    assert sum(siege.killed.values()) == len(KILLS[lake])
+    assert sum(siege.killed.values()) == len(KILLS[file_format])

@@ -120,6 +120,13 @@ class Project:
         """`dbt run` that has to succeed."""
         return self.dbt("run", *arguments).must_succeed()
 
+    def start_spark(self) -> None:
+        """Let there be dbt's session, which the tests use too: one for all projects of a JVM."""
+        from pyspark.sql import SparkSession
+
+        if SparkSession._instantiatedSession is None:
+            self.dbt("show", "--inline", "select 1").must_succeed()
+
     def write(self, files: dict[str, str]) -> None:
         """Put files into the project: path under the project -> text."""
         for path, text in files.items():
@@ -179,17 +186,16 @@ class Lake:
             offset = self._offsets.get(place, 0)
             self._offsets[place] = offset + 1
             offsets.append(offset)
-            rows.append(_raw_row(f"{schema}.{table}", offset, message))
-        self._append(f"{schema}.{table}", rows)
+            rows.append(raw_row(f"{schema}.{table}", offset, message))
+        self.append(f"{schema}.{table}", rows)
         return offsets
 
     def land_again(self, table: str, offsets: dict[int, Message], schema: str = "raw") -> None:
         """Append messages under offsets that the table has already, as a sink does after a crash."""
-        self._append(
-            f"{schema}.{table}", [_raw_row(f"{schema}.{table}", *place) for place in offsets.items()]
-        )
+        self.append(f"{schema}.{table}", [raw_row(f"{schema}.{table}", *place) for place in offsets.items()])
 
-    def _append(self, table: str, rows: list[tuple[Any, ...]]) -> None:
+    def append(self, table: str, rows: list[tuple[Any, ...]]) -> None:
+        """Append rows to a raw table as they are."""
         if rows:
             self.spark.createDataFrame(rows, RAW_SCHEMA).writeTo(table).append()
 
@@ -204,7 +210,8 @@ def _inside(folder: Path) -> Iterator[None]:
         os.chdir(before)
 
 
-def _raw_row(topic: str, offset: int, message: Message) -> tuple[Any, ...]:
+def raw_row(topic: str, offset: int, message: Message) -> tuple[Any, ...]:
+    """A message as a row of a raw table."""
     from datetime import datetime, timezone
 
     value = message.value.encode() if isinstance(message.value, str) else message.value

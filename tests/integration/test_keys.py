@@ -36,7 +36,7 @@ def project(lake: Lake, new_project: Callable[[str], Project]) -> Project:
     project = new_project(SCHEMA)
     project.remove("models/staging", "models/marts", "models/sources.yml")
     project.write(FILES)
-    project.dbt("show", "--inline", "select 1").must_succeed()
+    project.start_spark()
     lake.create_raw("shop", schema="raw_keys")
     shards = {
         (database, table): CanalTable(CanalTopic(database), table, ["id"])

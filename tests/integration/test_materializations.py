@@ -77,8 +77,8 @@ def files() -> dict[str, str]:
         "models/odd/stg_odd_changes.sql": changes(
             "odd", str({"id": "bigint"} | dict.fromkeys(ODD_NAMES, "string")), "table"
         ),
-        "models/plain_granted.sql": "{{ config(materialized='table', grants={'select': ['someone']}) }} select 1 as id\n",
-        "models/plain_contract.sql": "{{ config(materialized='table') }} select 1 as id, 'x' as name\n",
+        "models/once/plain_granted.sql": "{{ config(materialized='table', grants={'select': ['someone']}) }} select 1 as id\n",
+        "models/once/plain_contract.sql": "{{ config(materialized='table') }} select 1 as id, 'x' as name\n",
     }  # fmt: skip
     for kind in KINDS:
         for mode in MODES:
@@ -88,18 +88,20 @@ def files() -> dict[str, str]:
         made[f"models/odd/odd_{kind}.sql"] = model(
             kind, "unique_key=['id', 'order']", "\nselect * from {{ ref('stg_odd_changes') }}\n"
         )
-        made[f"models/granted_{kind}.sql"] = model(kind, "unique_key=['id'], grants={'select': ['someone']}")
+        made[f"models/once/granted_{kind}.sql"] = model(
+            kind, "unique_key=['id'], grants={'select': ['someone']}"
+        )
         made[f"models/contract_{kind}.sql"] = model(kind)
-        made[f"models/wrong_contract_{kind}.sql"] = model(kind)
+        made[f"models/once/wrong_contract_{kind}.sql"] = model(kind)
         made[f"models/documented_{kind}.sql"] = model(
             kind,
             "unique_key='id', file_format='iceberg', persist_docs={'relation': true, 'columns': true}, "
             f'pre_hook=["{audit(kind, "pre 1")}", "{audit(kind, "pre 2")}"], '
             f'post_hook=["{audit(kind, "post 1")}", "{audit(kind, "post 2")}"]',
         )
-        made[f"models/over_a_view_{kind}.sql"] = model(kind)
+        made[f"models/once/over_a_view_{kind}.sql"] = model(kind)
         for name, (config, body, _) in WRONG.items():
-            made[f"models/wrong/wrong_{name}_{kind}.sql"] = model(kind, config, body)
+            made[f"models/once/wrong_{name}_{kind}.sql"] = model(kind, config, body)
         for place in ("eu", "us"):
             made[f"models/places/{place}_things_{kind}.sql"] = model(
                 kind, f"unique_key=['id'], schema='{place}', alias='same_{kind}'",
@@ -185,7 +187,7 @@ def stages(lake: Lake, new_project: Callable[[str], Project]) -> Stages:
 
     stages = Stages()
     things, eu, us, odd = (CanalTable(CanalTopic(), name, ["id"]) for name in ("things", "eu", "us", "odd"))
-    project.dbt("show", "--inline", "select 1").must_succeed()
+    project.start_spark()
     lake.create_raw("things", "eu", "us", "odd", schema="raw_models")
     lake.spark.sql(f"create schema if not exists {SCHEMA}")
     lake.spark.sql(
@@ -234,9 +236,9 @@ def stages(lake: Lake, new_project: Callable[[str], Project]) -> Stages:
     # A column more in a changes model means to build it again from the raw table: `_cdc_before` has it too.
     with_note = ("--vars", "{with_note: true}")
     project.run("--full-refresh", "--select", "stg_things_changes", *with_note)
-    run("new column", *with_note, "--exclude", "path:models/wrong", "stg_things_changes")
+    run("new column", *with_note, "--exclude", "path:models/once", "stg_things_changes")
     stages.rows["new column", "snapshots"] = lake.rows(f"select * from {SCHEMA}.ignore_current.snapshots")
-    run("full refresh", "--full-refresh", *with_note, "--exclude", "path:models/wrong", "path:models/places")
+    run("full refresh", "--full-refresh", *with_note, "--exclude", "path:models/once", "path:models/places")
     stages.rows["full refresh", "snapshots"] = lake.rows(f"select * from {SCHEMA}.ignore_current.snapshots")
     return stages
 

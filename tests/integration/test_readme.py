@@ -25,7 +25,7 @@ def test_the_models_of_the_readme_work(lake: Lake, new_project: Callable[[str], 
     project = new_project("readme")
     project.remove("models")
     project.write(models | {"models/sources.yml": SOURCES})
-    project.dbt("show", "--inline", "select 1").must_succeed()
+    project.start_spark()
     lake.create_raw("raw", schema="shop")
     placed_at = "2026-01-01 12:00:00.5"
     lake.land(

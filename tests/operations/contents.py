@@ -6,13 +6,19 @@ from typing import Any
 
 from harness import Lake
 
+Contents = list[tuple[tuple[str, Any], ...]]
 READING = ("_cdc_batch", "_cdc_seen", "batch", "seen")
 
 
-def contents(lake: Lake, table: str) -> list[tuple[tuple[str, Any], ...]]:
+def contents(lake: Lake, table: str) -> Contents:
+    """Return what a table holds."""
+    return contents_of(lake.rows(f"select * from {table}"))
+
+
+def contents_of(found: list[dict[str, Any]]) -> Contents:
     """Return the rows in an order of their own; names of absent columns are a set."""
     rows = []
-    for row in lake.rows(f"select * from {table}"):
+    for row in map(dict, found):
         if row.get("_cdc_absent"):
             row["_cdc_absent"] = sorted(row["_cdc_absent"])
         if isinstance(row.get("_cdc_before"), dict):

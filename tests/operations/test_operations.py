@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from contents import contents
 from harness import Lake, Message, Project
 from reference import Change, current_rows, fold
@@ -79,20 +80,20 @@ class Story:
         self.project.run("--vars", "{}")
         self.keep(stage)
 
-    def dbt(self, stage: str, command: str) -> None:
+    def dbt(self, stage: str, command: str, *tables: str) -> None:
         """Run one command as the docs write it, and keep what it says of its models."""
         self.commands.append(command)
         run = self.project.dbt(*shlex.split(command)[1:])
         self.printed[stage] = "\n".join(run.messages.values())
-        self.keep(stage)
+        self.keep(stage, *tables)
 
-    def operate(self, stage: str, operation: str, arguments: str, succeeds: bool = True) -> None:
+    def operate(self, stage: str, operation: str, arguments: str) -> None:
         """Run an operation, and keep what it prints."""
         with redirect_stdout(io.StringIO()) as output:
             run = self.project.dbt("run-operation", f"spark_cdc.{operation}", "--args", arguments)
         self.commands.append(f"dbt run-operation spark_cdc.{operation} --args '{arguments}'")
         self.printed[stage] = output.getvalue()
-        assert run.result.success == succeeds, self.printed[stage]
+        assert run.result.success, self.printed[stage]
 
     def keep(self, stage: str, *tables: str) -> None:
         for table in tables or (*TABLES, "stg_orders_changes"):
@@ -115,7 +116,7 @@ def story(lake: Lake, new_project: Callable[[str], Project]) -> Story:
     project = new_project(SCHEMA)
     project.write(files())
     story = Story(lake, project)
-    project.dbt("show", "--inline", "select 1").must_succeed()
+    project.start_spark()
     lake.create_raw("shop", "customers", "profiles", schema="raw_operations")
     shop = CanalTopic()
     orders = CanalTable(shop, "orders", ["id"])
@@ -144,7 +145,7 @@ def story(lake: Lake, new_project: Callable[[str], Project]) -> Story:
         *(customers.insert(10 + number, person(number, f"c{number}", "bio")) for number in (1, 2, 3, 4)),
     )
     story.land("customers", customers.update(20, person(1, "c1 whole", "new bio")), customers.delete(21, 2))
-    story.run("first")
+    project.run()
     story.land("shop", orders.update(40, (order(1, "o1"), order(1, "o1", 2))))
     story.land(
         "customers",
@@ -202,11 +203,13 @@ def story(lake: Lake, new_project: Callable[[str], Project]) -> Story:
         customers.update(25, {"id": 3, "bio": "late bio"}), customers.insert(17, person(8, "late and new", "y")),
     )  # fmt: skip
     story.run("late")
-    story.dbt("full refresh", "dbt run --full-refresh")
-    story.dbt("fill back", "dbt run --vars '{spark_cdc__fill_back: [stg_orders_changes]}'")
+    of_orders = ("stg_orders_changes", "orders", "orders_history")
+    story.dbt("full refresh", "dbt run --full-refresh", *of_orders)
+    story.dbt("fill back", "dbt run --vars '{spark_cdc__fill_back: [stg_orders_changes]}'", *of_orders)
     story.dbt(
         "told twice",
         "dbt run --full-refresh --select stg_orders_changes --vars '{spark_cdc__lose_history: [stg_orders_changes]}'",
+        "stg_orders_changes",
     )
     story.operate("undeclared", "undeclared_columns", "{model: stg_orders_changes}")
     story.operate("undeclared profiles", "undeclared_columns", "{model: stg_profiles_changes}")
@@ -251,9 +254,19 @@ WRONG = {
 
 
 def wrong_arguments(story: Story) -> None:
-    for operation, cases in WRONG.items():
-        for arguments in cases:
-            story.operate(arguments, operation, arguments, succeeds=False)
+    """Calls from models, behind `execute`: one command has the sentences of all."""
+    calls = [(operation, arguments) for operation, cases in WRONG.items() for arguments in cases]
+    models = {
+        f"wrong_{number}": f"{{% if execute %}}{{{{ spark_cdc.{operation}(**{yaml.safe_load(arguments)}) }}}}{{% endif %}}\n"
+        "-- depends_on: {{ ref('stg_orders_changes') }}\n"
+        for number, (operation, arguments) in enumerate(calls)
+    }
+    story.project.write({f"models/wrong/{name}.sql": text for name, text in models.items()})
+    run = story.project.dbt("run", "--select", "path:models/wrong")
+    story.project.remove("models/wrong")
+    for name, (_, arguments) in zip(models, calls, strict=True):
+        assert run.statuses[name] == "error"
+        story.printed[arguments] = run.messages[name]
 
 
 def positions(lake: Lake, table: str) -> list[int]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from contents import contents
+from contents import contents_of
 from harness import Lake, Project, Run
 from source_tables import CanalTable, CanalTopic
 
@@ -72,7 +72,7 @@ def stages(lake: Lake, new_project: Callable[[str], Project]) -> Stages:
     project.write(FILES)
     stages = Stages()
     things = CanalTable(CanalTopic(), "things", ["id"])
-    project.dbt("show", "--inline", "select 1").must_succeed()
+    project.start_spark()
     lake.create_raw("things", schema="raw_schema")
 
     def land(*events: Any) -> None:
@@ -84,10 +84,8 @@ def stages(lake: Lake, new_project: Callable[[str], Project]) -> Stages:
         variables = "{" + ", ".join([f"columns: {columns}", f"policy: {policy}", *lists]) + "}"
         stages.runs[stage] = project.dbt("run", *arguments, "--vars", variables)
         for table in TABLES:
-            stages.contents[stage, table] = contents(lake, f"{SCHEMA}.{table}")
-            stages.rows[stage, table] = lake.rows(
-                f"select * from {SCHEMA}.{table} order by id, _cdc_sequence"
-            )
+            rows = lake.rows(f"select * from {SCHEMA}.{table} order by id, _cdc_sequence")
+            stages.rows[stage, table], stages.contents[stage, table] = rows, contents_of(rows)
 
     land(
         things.insert(1, thing(1, "one", note="n1"), thing(2, "two", note=None), thing(3, "three", pieces=3_000_000_000)),

@@ -23,13 +23,6 @@ if PACKAGE_PATH not in sys.path:
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [PACKAGE_PATH, os.environ.get("PYTHONPATH")]))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark whatever asks for the session, so that `-m "not spark"` leaves only quick tests."""
-    for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker("spark")
-
-
 @pytest.fixture(scope="session")
 def repository() -> Path:
     """The root of the repository."""
@@ -48,6 +41,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.driver.memory", "2g")
         # Many wide queries, each run once over a few rows: to compile them costs more than it saves.
         .config("spark.sql.codegen.wholeStage", "false")
+        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         .config("spark.ui.enabled", "false")
         .config("spark.sql.ansi.enabled", "false")
         .config("spark.sql.shuffle.partitions", "2")

@@ -143,6 +143,22 @@ def utf8(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
+OTHERS = {
+    "Maxwell": MAXWELL,
+    "OceanBase": OCEANBASE,
+    "CloudCanal": CLOUDCANAL,
+    "Canal": TEMPLATES["canal"] % GOOD_IMAGE,
+    "Debezium": TEMPLATES["debezium"] % GOOD_IMAGE,
+    "DataWorks": TEMPLATES["dataworks"] % GOOD_IMAGE,
+}
+
+
+def of_others(*names: str, **codes: str | tuple[str, ...]) -> Iterator[Bad]:
+    """Messages of other vendors, which are of another format if no code is given."""
+    for name, code in (dict.fromkeys(names, "other_format") | codes).items():
+        yield Bad(name, utf8(OTHERS[name]), error(*((code,) if isinstance(code, str) else code)))
+
+
 def of_any_format(format_name: str) -> Iterator[Bad]:
     """Messages that are bad for the same reason in each format."""
     template = TEMPLATES[format_name]
@@ -294,11 +310,7 @@ def of_canal() -> Iterator[Bad]:
     yield Bad("an old column twice", utf8(update % '{"a":"2","a":"3"}'), error("duplicate_key"))
     yield Bad("the time is a text", utf8(good.replace('"es":1', '"es":"x"')), error("other_structure"))
     yield Bad("the table is an object", utf8(good.replace('"orders"', '{"a":1}')), row(**GOOD["after"]))
-    yield Bad("Maxwell", utf8(MAXWELL), error("unknown_op"))
-    yield Bad("OceanBase", utf8(OCEANBASE), error("other_format"))
-    yield Bad("CloudCanal", utf8(CLOUDCANAL), error("other_format"))
-    yield Bad("Debezium", utf8(TEMPLATES["debezium"] % GOOD_IMAGE), error("other_format"))
-    yield Bad("DataWorks", utf8(TEMPLATES["dataworks"] % GOOD_IMAGE), error("other_format"))
+    yield from of_others("OceanBase", "CloudCanal", "Debezium", "DataWorks", Maxwell="unknown_op")
 
 
 def of_debezium() -> Iterator[Bad]:
@@ -327,11 +339,7 @@ def of_debezium() -> Iterator[Bad]:
     yield Bad("position is a text", utf8(good.replace('"db"', '"pos":"x","db"')), error("other_structure"))
     yield Bad("more than a time", b'{"ts_ms":1,"id":7}', error("other_format"))
     yield Bad("unknown status", b'{"status":"OPEN","id":"7","ts_ms":1}', error("other_format"))
-    yield Bad("Maxwell", utf8(MAXWELL), error("other_format"))
-    yield Bad("OceanBase", utf8(OCEANBASE), error("other_format"))
-    yield Bad("CloudCanal", utf8(CLOUDCANAL), error("other_format"))
-    yield Bad("Canal", utf8(TEMPLATES["canal"] % GOOD_IMAGE), error("other_format"))
-    yield Bad("DataWorks", utf8(TEMPLATES["dataworks"] % GOOD_IMAGE), error("unknown_op"))
+    yield from of_others("Maxwell", "OceanBase", "CloudCanal", "Canal", DataWorks="unknown_op")
 
 
 def of_dataworks() -> Iterator[Bad]:
@@ -364,11 +372,7 @@ def of_dataworks() -> Iterator[Bad]:
     yield Bad(
         "before is a list", utf8(good.replace('"before":null', '"before":["x"]')), error("other_structure")
     )
-    yield Bad("Maxwell", utf8(MAXWELL), error("other_format"))
-    yield Bad("OceanBase", utf8(OCEANBASE), error("other_format"))
-    yield Bad("CloudCanal", utf8(CLOUDCANAL), error("other_format"))
-    yield Bad("Canal", utf8(TEMPLATES["canal"] % GOOD_IMAGE), error("other_format"))
-    yield Bad("Debezium", utf8(TEMPLATES["debezium"] % GOOD_IMAGE), error("other_format"))
+    yield from of_others("Maxwell", "OceanBase", "CloudCanal", "Canal", "Debezium")
 
 
 def of_oms() -> Iterator[Bad]:
@@ -412,8 +416,7 @@ def of_oms() -> Iterator[Bad]:
     yield Bad("the time is a text", utf8(good.replace('"dbType"', '"timestamp":"soon","dbType"')), GOOD)
     for name in ("canal", "debezium", "dataworks", "shareplex"):
         yield Bad(name, utf8(TEMPLATES[name] % GOOD_IMAGE), error("other_format"))
-    yield Bad("Maxwell", utf8(MAXWELL), error("other_format"))
-    yield Bad("CloudCanal", utf8(CLOUDCANAL), error("other_format"))
+    yield from of_others("Maxwell", "CloudCanal")
 
 
 def of_shareplex() -> Iterator[Bad]:
@@ -450,8 +453,7 @@ def of_shareplex() -> Iterator[Bad]:
     yield Bad("no table", utf8(good.replace(',"table":"shop.orders"', "")), GOOD)
     for name in ("canal", "debezium", "dataworks", "oms"):
         yield Bad(name, utf8(TEMPLATES[name] % GOOD_IMAGE), error("other_format"))
-    yield Bad("Maxwell", utf8(MAXWELL), error("other_format", "other_structure"))
-    yield Bad("CloudCanal", utf8(CLOUDCANAL), error("other_format"))
+    yield from of_others("CloudCanal", Maxwell=("other_format", "other_structure"))
 
 
 def of_cloudcanal() -> Iterator[Bad]:
@@ -482,11 +484,7 @@ def of_cloudcanal() -> Iterator[Bad]:
         utf8(head % "DELETE" + '"data":[{"id":"1"}],"before":[{"id":"2"}]}'),
         error("other_structure"),
     )
-    yield Bad("Maxwell", utf8(MAXWELL), error("other_format"))
-    yield Bad("OceanBase", utf8(OCEANBASE), error("other_format"))
-    yield Bad("Canal", utf8(TEMPLATES["canal"] % GOOD_IMAGE), error("other_format"))
-    yield Bad("Debezium", utf8(TEMPLATES["debezium"] % GOOD_IMAGE), error("other_format"))
-    yield Bad("DataWorks", utf8(TEMPLATES["dataworks"] % GOOD_IMAGE), error("other_format"))
+    yield from of_others("Maxwell", "OceanBase", "Canal", "Debezium", "DataWorks")
 
 
 def of_maxwell() -> Iterator[Bad]:
@@ -511,11 +509,7 @@ def of_maxwell() -> Iterator[Bad]:
         error("other_structure"),
     )
     yield Bad("the time is a text", utf8(good.replace('"ts":1', '"ts":"x"')), error("other_structure"))
-    yield Bad("OceanBase", utf8(OCEANBASE), error("other_format"))
-    yield Bad("CloudCanal", utf8(CLOUDCANAL), error("other_format"))
-    yield Bad("Canal", utf8(TEMPLATES["canal"] % GOOD_IMAGE), error("unknown_op"))
-    yield Bad("Debezium", utf8(TEMPLATES["debezium"] % GOOD_IMAGE), error("other_format"))
-    yield Bad("DataWorks", utf8(TEMPLATES["dataworks"] % GOOD_IMAGE), error("other_format"))
+    yield from of_others("OceanBase", "CloudCanal", "Debezium", "DataWorks", Canal="unknown_op")
 
 
 def others(**codes: str) -> Iterator[Bad]:
@@ -712,8 +706,7 @@ def of_drs_mongodb() -> Iterator[Bad]:
     for time in ("null", '"1"', '"1:"', '"a:b"', '"1:2:3"', "7"):
         yield Bad(f"clusterTime {time}", utf8(good.replace('"1:1"', time)), error("no_sequence"))
     yield Bad("the time is a text", utf8(good.replace('"db"', '"es":"x","db"')), error("other_structure"))
-    yield Bad("Maxwell", utf8(MAXWELL), error("other_format"))
-    yield Bad("Debezium", utf8(TEMPLATES["debezium"] % GOOD_IMAGE), error("other_format", "unknown_op"))
+    yield from of_others("Maxwell", Debezium=("other_format", "unknown_op"))
 
 
 def of_debezium_mongodb() -> Iterator[Bad]:
@@ -732,8 +725,7 @@ def of_debezium_mongodb() -> Iterator[Bad]:
         b'{"updateDescription":"x","source":{},"op":"u"}',
         error("other_structure", "no_after_image"),
     )
-    yield Bad("Maxwell", utf8(MAXWELL), error("other_format"))
-    yield Bad("DataWorks", utf8(TEMPLATES["dataworks"] % GOOD_IMAGE), error("unknown_op"))
+    yield from of_others("Maxwell", DataWorks="unknown_op")
 
 
 def dts_record(**fields: Any) -> bytes:

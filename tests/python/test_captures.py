@@ -511,9 +511,13 @@ def gap(folder: str, capture: str, table: Table) -> str | None:
 @pytest.fixture(scope="module", autouse=True)
 def compiled(spark) -> Iterator[None]:
     """Real messages go through the code that Spark generates, as in a user's session; other tests leave it off."""
-    spark.conf.set("spark.sql.codegen.wholeStage", "true")
+    compiles = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
+    before = {name: spark.conf.get(name) for name in compiles}
+    for name, value in compiles.items():
+        spark.conf.set(name, value)
     yield
-    spark.conf.set("spark.sql.codegen.wholeStage", "false")
+    for name, value in before.items():
+        spark.conf.set(name, value)
 
 
 @pytest.fixture(scope="module")

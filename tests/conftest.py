@@ -1,25 +1,36 @@
-"""One JVM for each lake, and in it each test module with a project and schemas of its own.
+"""What all folders of tests share: marks, and one JVM for each lake of the tests that run dbt.
 
-A module runs on Iceberg, or on each lake that it names: `LAKES = ("iceberg", "delta")`. The last JVM ends with
-the last test of this folder, so that other folders start one with settings of their own.
+A module runs on Iceberg, or on each lake that it names: `LAKES = ("iceberg", "delta")`. Its projects and schemas
+are its own.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from harness import Lake, Project, prepare_environment, stop_jvm
 
 HERE = Path(__file__).resolve().parent
+# The harness of a user's project, its source tables and the reference fold serve other folders too.
+sys.path.insert(0, str(HERE / "integration"))
+
+if TYPE_CHECKING:
+    from harness import Lake, Project
+
+# Folder -> the JVM of its tests; those of tests/faults start processes of their own.
+RUN_DBT = {"integration": "shop", "operations": "shop", "faults": None, "convergence": "convergence"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All of these run dbt."""
+    """Mark what starts Spark, so that `-m "not dbt and not spark"` leaves only quick tests."""
     for item in items:
-        if HERE in item.path.parents:
+        if item.path.parent.name in RUN_DBT:
             item.add_marker("dbt")
+        elif "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker("spark")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -30,14 +41,23 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Not a fixture's end: one that all modules here share ends with the whole session."""
-    if nextitem is None or HERE not in nextitem.path.parents:
+    """Not a fixture's end: what all modules share ends with the whole session, and others need a JVM of their own."""
+    jvm = _jvm_of(item)
+    if jvm and jvm != _jvm_of(nextitem):
+        from harness import stop_jvm
+
         stop_jvm()
+
+
+def _jvm_of(item: pytest.Item | None) -> str | None:
+    return item and RUN_DBT.get(item.path.parent.name)
 
 
 @pytest.fixture(scope="session")
 def lake(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
     """The lake of all projects."""
+    from harness import Lake, prepare_environment, stop_jvm
+
     prepare_environment(tmp_path_factory.mktemp(request.param), request.param)
     yield Lake(request.param)
     stop_jvm()
@@ -46,4 +66,6 @@ def lake(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 @pytest.fixture(scope="session")
 def new_project(lake: Lake, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Project]:
     """Give a fresh copy of the user's project that builds into the named schema."""
+    from harness import Project
+
     return lambda schema: Project(tmp_path_factory.mktemp(schema) / "project", schema)

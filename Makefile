@@ -43,8 +43,7 @@ lint: setup-dev ## Check Python, SQL and the dbt project
 	@$(BIN)/sqlfluff lint --disable-progress-bar $(wildcard models tests/dbt)
 
 bench: setup-dev ## Measure speed (ARGS="--help" lists the choices)
-	@$(BIN)/python tests/bench/functions.py
-	@$(BIN)/python tests/bench/run.py $(ARGS)
+	@missed=0; for part in functions.py apply.py "run.py $(ARGS)"; do $(BIN)/python tests/bench/$$part || missed=1; done; exit $$missed
 
 docs: setup ## Write the docs page: target/static_index.html
 	@$(BIN)/dbt docs generate --static

@@ -1,0 +1,126 @@
+"""Batches in which each change says its whole row, in order: the newest change of a key is its row.
+
+A current table then reads no more of itself than how far each key has come, and needs no scratch table; what the
+general way does is tried by the other modules, and here by the last runs.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import Any
+
+import pytest
+from harness import Lake, Project
+from reference import current_rows, fold
+from source_tables import CanalTable, CanalTopic, Event
+
+LAKES = ("iceberg", "delta")
+SCHEMA = "shop_whole_rows"
+COLUMNS = ["name", "size"]
+FILES = {
+    "models/sources.yml": "sources: [{name: raw_whole_rows, tables: [{name: things}]}]\n",
+    "models/changes.sql": """
+{{ config(materialized='incremental', incremental_strategy='append') }}
+{{ spark_cdc.changes(source('raw_whole_rows', 'things'), format='canal', table='things', key=['id'],
+    columns={'id': 'bigint', 'name': 'string', 'size': 'int'}) }}
+""",
+    "models/current_things.sql": """
+{{ config(materialized='cdc_current', unique_key=['id']) }}
+select * from {{ ref('changes') }}
+""",
+}
+KEYS = range(1, 9)
+
+Row = dict[str, Any]
+
+
+def statements(random: Random, table: CanalTable) -> Iterator[Event]:
+    """What a table of a few keys goes through, several rows a statement, without end."""
+    rows: dict[int, Row] = {}
+
+    def row(key: int) -> Row:
+        return {"id": key, "name": random.choice([None, "a", "b", "é"]), "size": random.randint(0, 3)}
+
+    for number in itertools.count():
+        free = [key for key in KEYS if key not in rows]
+        some = random.sample(sorted(rows), k=min(len(rows), random.randint(1, 3)))
+        what = random.choice(["insert", "update", "delete", "new keys", "swap"])
+        if what == "insert" and free:
+            new = [row(key) for key in random.sample(free, k=random.randint(1, len(free)))]
+            rows |= {each["id"]: each for each in new}
+            yield table.insert(number, *new)
+        elif what == "update" and some:
+            pairs = [(rows[key], row(key)) for key in some]
+            rows |= {after["id"]: after for _, after in pairs}
+            yield table.update(number, *pairs)
+        elif what == "delete" and some:
+            yield table.delete(number, *(rows.pop(key) for key in some))
+        elif what == "new keys" and some and free:
+            before = rows.pop(some[0])
+            rows[free[0]] = before | {"id": free[0]}
+            yield table.update(number, (before, rows[free[0]]))
+        elif what == "swap" and len(some) > 1:
+            one, two = (rows[key] for key in some[:2])
+            pairs = [(one, one | {"id": two["id"]}), (two, two | {"id": one["id"]})]
+            rows |= {after["id"]: after for _, after in pairs}
+            yield table.update(number, *pairs)
+
+
+@pytest.fixture(scope="module")
+def project(lake: Lake, new_project: Callable[[str], Project]) -> Project:
+    """The first build, of no message."""
+    project = new_project(SCHEMA)
+    project.remove("models/staging", "models/marts", "models/sources.yml")
+    project.write(FILES)
+    project.start_spark()
+    lake.create_raw("things", schema="raw_whole_rows")
+    project.run()
+    return project
+
+
+def test_the_newest_change_of_a_key_is_its_row(
+    project: Project, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After each run, and after a truncate too, behind which the general way is taken for good."""
+    from dbt.adapters.spark.session import Cursor
+
+    written: list[str] = []
+    execute = Cursor.execute
+
+    def noted(cursor: Cursor, sql: str, *parameters: Any) -> None:
+        written.append(sql)
+        execute(cursor, sql, *parameters)
+
+    monkeypatch.setattr(Cursor, "execute", noted)
+    table = CanalTable(CanalTopic(), "things", ["id"])
+    events = statements(Random(20261122), table)
+    changes = []
+
+    def run(*batch: Event) -> str:
+        for event in batch:
+            changes.extend(event.changes)
+        lake.land(
+            "things", (message for event in batch for message in event.messages), schema="raw_whole_rows"
+        )
+        written.clear()
+        project.run()
+        found = {
+            (row["id"],): (row["_cdc_is_deleted"], *(row[column] for column in COLUMNS))
+            for row in lake.rows(f"select * from {SCHEMA}.current_things")
+        }
+        assert found == current_rows(fold(changes), COLUMNS)
+        return "\n".join(written)
+
+    for length in (1, 12, 30):
+        sql = run(*itertools.islice(events, length))
+        assert "merge into" in sql
+        assert "__cdc_rows_" not in sql
+    sql = run(
+        *itertools.islice(events, 5),
+        table.truncate(1000),
+        table.insert(1001, {"id": 1, "name": "after", "size": 0}),
+    )
+    assert "__cdc_rows_" in sql
+    run(table.insert(1002, {"id": 2, "name": "after", "size": 0}))

@@ -32,7 +32,7 @@ converge: setup-dev ## Put many more random logs into tables in random batches (
 	@SPARK_CDC_LOGS=$(or $(LOGS),1000) SPARK_CDC_SEED=$(or $(SEED),$$RANDOM) $(BIN)/pytest tests/convergence
 
 delta: setup-dev ## Tell the story of a user's project on Delta, which takes long
-	@SPARK_CDC_LAKES=delta $(BIN)/pytest tests/integration/test_days.py
+	@SPARK_CDC_LAKES=delta $(BIN)/pytest tests/integration/test_days.py tests/integration/test_whole_rows.py
 
 torture: setup-dev ## Kill dbt again and again, see it repair (ARGS="--help" lists the choices)
 	@$(BIN)/python tests/faults/torture.py $(ARGS)

@@ -340,7 +340,15 @@ class Decoder:
                 "where _cdc_error is not null group by all order by all"
             ).collect():
                 tables[row.n].errors.append(f"Changes not applied: {row.changes} with the error {row.code}.")
-            current = self.library.current_rows("changes", [TABLE_ID, *key], [TABLE_ID, *declared])
+            has_patches = "_cdc_patches" in spark.table("changes").columns
+            patched = [c["name"] for c in columns if has_patches and c["family"] in ("string", "variant")]
+            current = self.library.current_rows(
+                "changes",
+                [TABLE_ID, *key],
+                [TABLE_ID, *declared],
+                variants=[c["name"] for c in columns if c["family"] == "variant"],
+                patched_columns=[name for name in patched if name not in key],
+            )
             query = f"""select {TABLE_ID} as n, {_texts(columns)} as row
                 from ({current}) where not _cdc_is_deleted"""  # noqa: S608  # the macros' own SQL
             for row in spark.sql(query).toArrow().to_pylist():

@@ -230,6 +230,29 @@ def test_state_shows_the_rows_that_are_left(tmp_path: Path) -> None:
     assert "--key" in keyless["error"]
 
 
+@pytest.mark.usefixtures("spark")
+def test_state_has_what_updates_changed_inside_a_value(tmp_path: Path) -> None:
+    identity = '{"_id": ObjectId("64650cf67dc36a464e76e5aa")}'
+    documents = {
+        "insert": identity[:-1] + ', "place": {"row": NumberLong("9007199254740993"), "tags": ["a"]}}',
+        "update": '{"$set": {"place.tags.2": "c", "place.deep.er": 1.5}}',
+    }
+    messages = [
+        {
+            "id": number, "op": kind.upper(), "dbType": "MongoDB", "db": "zoo", "coll": "cages", "value": value,
+            "where": identity if kind == "update" else "", "recordType": kind, "extra": kind,
+            "es": 1684315111439, "ts": 1684315111576, "clusterTime": f"1684344064:{number}",
+        }
+        for number, (kind, value) in enumerate(documents.items())
+    ]  # fmt: skip
+    file = write(tmp_path, "x.jsonl", *(json.dumps(message) for message in messages))
+    columns = ("--key", "_id", "--columns", "_id:string,place:string")
+    [cages] = lines(run(file, "--format", "drs_mongodb", *columns, "--state").stdout)
+    assert [json.loads(row["place"]) for row in cages["rows"]] == [
+        {"row": 9007199254740993, "tags": ["a", None, "c"], "deep": {"er": 1.5}}
+    ]
+
+
 # ---- captures of real servers
 
 # (file, code) -> why these messages cannot be read

@@ -100,6 +100,13 @@
     {{- return(quoted | join(', ')) -}}
 {%- endmacro -%}
 
+{#- Of a key's effects: where a message is there twice, or a key is left and taken at one place, the row that stays is the last. -#}
+{%- macro _order_of_effects(prefix='') -%}
+    {{- return(
+        prefix ~ '_cdc_sequence, ' ~ prefix ~ '_cdc_is_deleted desc, ' ~ prefix ~ '_cdc_topic, ' ~ prefix ~ '_cdc_partition'
+    ) -}}
+{%- endmacro -%}
+
 {#- The columns of an effect beside the source's own, in order. -#}
 {%- macro _effect_columns() -%}
     {{- return([
@@ -119,10 +126,10 @@
     A column's value in a struct, or null where the message does not carry it. Of a deleted row each value is null, and not
     known to a row that comes after it.
 -#}
-{%- macro _known(name) -%}
+{%- macro _known(name, field='value', value=none) -%}
     {{- return(
-        "case when not coalesce(array_contains(_cdc_absent, " ~ spark_cdc._literal(name) ~ "), false) then named_struct('value', "
-        ~ spark_cdc._quote(name) ~ ", 'is_known', not _cdc_is_deleted) end"
+        'case when not coalesce(array_contains(_cdc_absent, ' ~ spark_cdc._literal(name) ~ '), false) then named_struct('
+        ~ spark_cdc._literal(field) ~ ', ' ~ (value or spark_cdc._quote(name)) ~ ", 'is_known', not _cdc_is_deleted) end"
     ) -}}
 {%- endmacro -%}
 

@@ -2,11 +2,7 @@
 
 {#- As `_known`, with the value as the text that is patched. -#}
 {%- macro _known_text(name, variants) -%}
-    {%- set text = spark_cdc._comparable(name, variants) -%}
-    {{- return(
-        "case when not coalesce(array_contains(_cdc_absent, " ~ spark_cdc._literal(name)
-        ~ "), false) then named_struct('document', " ~ text ~ ", 'is_known', not _cdc_is_deleted) end"
-    ) -}}
+    {{- return(spark_cdc._known(name, 'document', spark_cdc._comparable(name, variants))) -}}
 {%- endmacro -%}
 
 {%- macro _known_or_patched(name, variants) -%}

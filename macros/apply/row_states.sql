@@ -13,7 +13,8 @@
 -#}
 {%- macro _row_state_ctes(effects, changes, key, columns, carries_over, patched=[], variants=[]) -%}
     {%- set others = columns | reject('in', key) | list -%}
-    {%- set row_identity = '_cdc_first_key, _cdc_first_life' if carries_over else spark_cdc._quoted(key) -%}
+    {%- set row_identity = ['_cdc_first_key', '_cdc_first_life'] if carries_over else key -%}
+    {%- set events = 'events_of_first_lives' if carries_over else 'events' -%}
     {%- set origin = '_cdc_origin' if '_cdc_origin' in columns else "'the only one'" -%}
 truncates as (
 
@@ -33,7 +34,7 @@ effects_in_order as (
         *,
         lead(_cdc_sequence) over (
             partition by {{ spark_cdc._quoted(key) }}
-            order by _cdc_sequence, _cdc_is_deleted desc, _cdc_topic, _cdc_partition
+            order by {{ spark_cdc._order_of_effects() }}
         ) as _cdc_next_sequence
     from {{ effects }}
 
@@ -88,10 +89,7 @@ events as (
 {%- endif %}
 {%- if patched %}
 
-{{ spark_cdc._patched_value_ctes(
-    'events_of_first_lives' if carries_over else 'events',
-    ['_cdc_first_key', '_cdc_first_life'] if carries_over else key, patched, variants
-) }},
+{{ spark_cdc._patched_value_ctes(events, row_identity, patched, variants) }},
 {%- endif %}
 
 known_values as (
@@ -107,9 +105,9 @@ known_values as (
         {%- endfor %},
         _cdc_stored_last_sequence,
         _cdc_stored_valid_from
-    from {{ 'patched_events' if patched else 'events_of_first_lives' if carries_over else 'events' }}
+    from {{ 'patched_events' if patched else events }}
     window so_far as (
-        partition by {{ row_identity }} order by _cdc_sequence rows between unbounded preceding and current row
+        partition by {{ spark_cdc._quoted(row_identity) }} order by _cdc_sequence rows between unbounded preceding and current row
     )
 
 ),

@@ -15,8 +15,7 @@ select
     {%- for name, type in reading.undeclared.items() %}
     cast(null as {{ type }}) as {{ spark_cdc._quote(name) }},
     {%- endfor %}
-    {%- for name in (['_cdc_origin'] if reading.has_origin else []) + spark_cdc.change_columns()
-        + (['_cdc_patches'] if reading.has_patches else []) if name not in ['_cdc_before', '_cdc_absent'] %}
+    {%- for name in spark_cdc._contract_columns(reading) if name not in ['_cdc_before', '_cdc_absent'] %}
     {{ name }},
     {%- endfor %}
     case when _cdc_before is not null then named_struct(

@@ -10,6 +10,14 @@
     ]) -}}
 {%- endmacro -%}
 
+{#- These and those that only some changes models have; `reading` is that of `_columns_to_read`. -#}
+{%- macro _contract_columns(reading) -%}
+    {{- return(
+        (['_cdc_origin'] if reading.has_origin else []) + spark_cdc.change_columns()
+        + (['_cdc_patches'] if reading.has_patches else [])
+    ) -}}
+{%- endmacro -%}
+
 {#- Query: topic, partition and offset of each message of each change, of an update in two messages both; then `columns`. -#}
 {%- macro _messages_of_changes(changes, columns=[]) -%}
     {{- return(

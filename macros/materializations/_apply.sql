@@ -53,14 +53,15 @@
         ) if read.condition -%}
         {%- set has_news = read.condition is not none and spark_cdc._has_rows(new_changes) -%}
         {%- set table = spark_cdc._with_columns_to_write(
-            dict(table, deleted_keys_gone=read.deleted_keys_gone), settings, has_news, all_changes, existing_relation
+            dict(table, deleted_keys_gone=read.deleted_keys_gone, has_truncates=read.has_truncates),
+            settings, has_news, all_changes, existing_relation
         ) -%}
         {%- if table.is_altered -%}
             {%- set altered_at = spark_cdc._own_commit(target_relation, settings, form.materialization, read.commit) -%}
             {%- set read = dict(read, commit=altered_at) -%}
         {%- endif -%}
         {%- if has_news -%}
-            {%- set rows = spark_cdc._newest_rows(table, read, new_changes, target_relation, temporaries)
+            {%- set rows = spark_cdc._newest_rows(table, new_changes, target_relation, temporaries)
                 or spark_cdc._changed_rows(
                     table, new_changes, all_changes, target_relation, settings.file_format, temporaries
                 ) -%}

@@ -8,7 +8,7 @@
     {%- set last_sequence = 'stored.' ~ table.last_sequence -%}
     {%- set has_origins = '_cdc_origin' in table.columns -%}
     {%- set hides_deletes = table.options.hard_deletes in ['invalidate', 'ignore'] -%}
-    {%- set has_truncates = spark_cdc._has_rows(new_changes ~ " where _cdc_op = 'truncate'") -%}
+    {%- set has_truncates = table.has_truncates and spark_cdc._has_rows(new_changes ~ " where _cdc_op = 'truncate'") -%}
     {%- set is_deleted = 'stored.valid_to is not null' if table.options.hard_deletes == 'invalidate' else 'stored._cdc_is_deleted' -%}
     select
         *,

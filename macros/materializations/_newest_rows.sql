@@ -4,8 +4,8 @@
     Most batches of most tables are such, and the table's other columns need not be read for them. None where a change needs more,
     which `_changed_rows` does: a value of the row before it, a place before the stored row, a truncate at any time.
 -#}
-{%- macro _newest_rows(table, read, new_changes, target_relation, temporaries) -%}
-    {%- if table.materialization != 'cdc_current' or read.has_truncates
+{%- macro _newest_rows(table, new_changes, target_relation, temporaries) -%}
+    {%- if table.materialization != 'cdc_current' or table.has_truncates
         or spark_cdc._has_rows(new_changes ~ ' where _cdc_absent is not null') -%}
         {{- return(none) -}}
     {%- endif -%}
@@ -22,13 +22,13 @@
     )) -}}
 {%- endmacro -%}
 
-{#- New effects: whether each is its key's last, in the order of `_row_state_ctes`, and whether it is not behind the stored row. -#}
+{#- New effects: whether each is its key's last, and whether it is not behind the stored row. -#}
 {%- macro _effects_in_place(table, new_changes, target_relation) -%}
     select
         {{ spark_cdc._quoted(table.columns_of(table.columns), 'effects.') }},
         lead(effects._cdc_sequence) over (
             partition by {{ spark_cdc._quoted(table.key, 'effects.') }}
-            order by effects._cdc_sequence, effects._cdc_is_deleted desc, effects._cdc_topic, effects._cdc_partition
+            order by {{ spark_cdc._order_of_effects('effects.') }}
         ) is null as _cdc_is_newest,
         coalesce(effects._cdc_sequence <= stored._cdc_sequence, false)
             {{- ' or effects._cdc_sequence <= ' ~ spark_cdc._sequence_literal(table.deleted_keys_gone) if table.deleted_keys_gone }}

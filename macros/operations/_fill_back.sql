@@ -20,12 +20,9 @@
     {%- set identity = ['_cdc_topic', '_cdc_partition', '_cdc_offset', '_cdc_sequence'] -%}
     {%- set names = reading.columns | map(attribute='name') | list -%}
     {%- set variants = reading.columns | selectattr('family', 'equalto', 'variant') | map(attribute='name') | list -%}
-    {%- set variants = variants + ['_cdc_before'] if variants else [] -%}
-    {%- set columns = names + (['_cdc_origin'] if reading.has_origin else []) + spark_cdc.change_columns() -%}
-    {%- if reading.has_patches -%}
-        {#- a map, which Spark does not compare either -#}
-        {%- set columns, variants = columns + ['_cdc_patches'], variants + ['_cdc_patches'] -%}
-    {%- endif -%}
+    {#- a map, which Spark does not compare either, is _cdc_patches -#}
+    {%- set variants = (variants + ['_cdc_before'] if variants else []) + ['_cdc_patches'] -%}
+    {%- set columns = names + spark_cdc._contract_columns(reading) -%}
     {%- set kept = identity + ['_cdc_batch', '_cdc_seen'] -%}
     {%- set same = [] -%}
     {%- for name in columns if name not in kept -%}

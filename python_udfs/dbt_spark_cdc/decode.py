@@ -341,13 +341,13 @@ class Decoder:
             ).collect():
                 tables[row.n].errors.append(f"Changes not applied: {row.changes} with the error {row.code}.")
             has_patches = "_cdc_patches" in spark.table("changes").columns
-            patched = [c["name"] for c in columns if has_patches and c["family"] in ("string", "variant")]
+            patchable = self.library.call("_patchable", columns, key) if has_patches else []
             current = self.library.current_rows(
                 "changes",
                 [TABLE_ID, *key],
                 [TABLE_ID, *declared],
                 variants=[c["name"] for c in columns if c["family"] == "variant"],
-                patched_columns=[name for name in patched if name not in key],
+                patched_columns=[c["name"] for c in patchable],
             )
             query = f"""select {TABLE_ID} as n, {_texts(columns)} as row
                 from ({current}) where not _cdc_is_deleted"""  # noqa: S608  # the macros' own SQL

@@ -20,7 +20,7 @@
     {%- set identity = ['_cdc_topic', '_cdc_partition', '_cdc_offset', '_cdc_sequence'] -%}
     {%- set names = reading.columns | map(attribute='name') | list -%}
     {%- set variants = reading.columns | selectattr('family', 'equalto', 'variant') | map(attribute='name') | list -%}
-    {#- a map, which Spark does not compare either, is _cdc_patches -#}
+    {#- `_cdc_patches` is a map, which Spark does not compare either. -#}
     {%- set variants = (variants + ['_cdc_before'] if variants else []) + ['_cdc_patches'] -%}
     {%- set columns = names + spark_cdc._contract_columns(reading) -%}
     {%- set kept = identity + ['_cdc_batch', '_cdc_seen'] -%}

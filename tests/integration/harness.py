@@ -28,6 +28,8 @@ JARS = {
     "iceberg": ("iceberg-spark-runtime-4.1_2.13-1.12.0.jar", "sqlite-jdbc-3.50.3.0.jar"),
     "delta": ("delta-spark_4.1_2.13-4.4.0.jar", "delta-storage-4.4.0.jar"),
 }
+# Of modules that would take long on each lake: `make delta` asks for the other one.
+LAKES_ASKED_FOR = tuple(os.environ.get("SPARK_CDC_LAKES", "iceberg").split())
 RAW_SCHEMA = (
     "topic string, `partition` int, `offset` bigint, `timestamp` timestamp, `key` binary, `value` binary, "
     "headers array<struct<`key`: string, `value`: binary>>"

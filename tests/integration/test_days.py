@@ -6,7 +6,6 @@ the tables have to hold. All of it is one story, run once; the tests look at wha
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -14,13 +13,13 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from harness import Lake, Message, Project, Run
+from harness import LAKES_ASKED_FOR, Lake, Message, Project, Run
 from reference import Change, current_rows, fold, history_rows
 from source_tables import CanalTable, CanalTopic, DataWorksTable, DebeziumTable, Event
 
 Rows = list[dict[str, Any]]
 # On Delta each commit takes so long that the story would double the suite: `make delta` tells it there.
-LAKES = tuple(os.environ.get("SPARK_CDC_LAKES", "iceberg").split())
+LAKES = LAKES_ASKED_FOR
 
 
 @dataclass(frozen=True)

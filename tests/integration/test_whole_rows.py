@@ -7,17 +7,16 @@ general way does is tried by the other modules, and here by the last runs.
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
 import pytest
-from harness import Lake, Project
+from harness import LAKES_ASKED_FOR, Lake, Project
 from reference import current_rows, fold
 from source_tables import CanalTable, CanalTopic, Event
 
-LAKES = tuple(os.environ.get("SPARK_CDC_LAKES", "iceberg").split())
+LAKES = LAKES_ASKED_FOR
 SCHEMA = "shop_whole_rows"
 COLUMNS = ["name", "size"]
 FILES = {

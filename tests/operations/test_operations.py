@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 import yaml
 from contents import contents
-from harness import Lake, Message, Project
+from harness import LAKES_ASKED_FOR, Lake, Message, Project
 from reference import Change, current_rows, fold
 from source_tables import CanalTable, CanalTopic, DebeziumTable
 
-LAKES = tuple(os.environ.get("OPERATIONS_LAKES", "iceberg").split(","))
+LAKES = LAKES_ASKED_FOR
 SCHEMA = "shop_operations"
 LATE = 60 * 24 * 400  # minutes: a commit time that is younger than any horizon
 CURRENT = ("orders", "customers", "profiles")

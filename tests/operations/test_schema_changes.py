@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from contents import contents_of
-from harness import Lake, Project, Run
+from harness import LAKES_ASKED_FOR, Lake, Project, Run
 from source_tables import CanalTable, CanalTopic
 
-LAKES = tuple(os.environ.get("OPERATIONS_LAKES", "iceberg").split(","))
+LAKES = LAKES_ASKED_FOR
 SCHEMA = "shop_schema_changes"
 TABLES = ("stg_things_changes", "things", "things_history")
 COLUMNS = {

@@ -25,8 +25,8 @@ setup-dev:
 demo: setup ## Build the worked example, print its tables, write the docs page
 	@$(BIN)/python -m dbt_spark_cdc.demo
 
-test: lint ## Lint, then run all tests
-	@$(BIN)/pytest
+test: lint ## Lint, then run all tests, in two processes
+	@$(BIN)/pytest -n 2
 
 converge: setup-dev ## Put many more random logs into tables in random batches (LOGS=1000 SEED=...)
 	@SPARK_CDC_LOGS=$(or $(LOGS),1000) SPARK_CDC_SEED=$(or $(SEED),$$RANDOM) $(BIN)/pytest tests/convergence
@@ -43,7 +43,7 @@ lint: setup-dev ## Check Python, SQL and the dbt project
 	@$(BIN)/sqlfluff lint --disable-progress-bar $(wildcard models tests/dbt)
 
 bench: setup-dev ## Measure speed (ARGS="--help" lists the choices)
-	@missed=0; for part in functions.py apply.py "run.py $(ARGS)"; do $(BIN)/python tests/bench/$$part || missed=1; done; exit $$missed
+	@missed=0; for part in functions.py apply.py build.py "run.py $(ARGS)"; do $(BIN)/python tests/bench/$$part || missed=1; done; exit $$missed
 
 docs: setup ## Write the docs page: target/static_index.html
 	@$(BIN)/dbt docs generate --static

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,15 +19,40 @@ sys.path.insert(0, str(HERE / "integration"))
 
 if TYPE_CHECKING:
     from harness import Lake, Project
+    from xdist.scheduler import LoadScopeScheduling
 
-# Folder -> the JVM of its tests; those of tests/faults start processes of their own.
-RUN_DBT = {"integration": "shop", "operations": "shop", "faults": None, "convergence": "convergence"}
+# Folder -> the JVM that its tests share; those of tests/faults start processes of their own.
+JVMS = {
+    "integration": "shop",
+    "operations": "shop",
+    "faults": "faults",
+    "convergence": "convergence",
+    "python": "python",
+}
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    """Where several processes run the tests (`pytest -n 2`), those of one lake stay in one.
+
+    Modules of tests/python ask no lake: they go one by one to the process that is free, and begin last, because they
+    are short.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class OneProcessForALake(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            module = nodeid.partition("::")[0]
+            jvm = JVMS[Path(module).parent.name]
+            return module if jvm == "python" else jvm
+
+    config.option.loadscopereorder = False
+    return OneProcessForALake(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what starts Spark, so that `-m "not dbt and not spark"` leaves only quick tests."""
     for item in items:
-        if item.path.parent.name in RUN_DBT:
+        if _jvm_of(item) != "python":
             item.add_marker("dbt")
         elif "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")
@@ -42,15 +67,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     """Not a fixture's end: what all modules share ends with the whole session, and others need a JVM of their own."""
-    jvm = _jvm_of(item)
-    if jvm and jvm != _jvm_of(nextitem):
+    if _jvm_of(item) != _jvm_of(nextitem):
         from harness import stop_jvm
 
         stop_jvm()
 
 
 def _jvm_of(item: pytest.Item | None) -> str | None:
-    return item and RUN_DBT.get(item.path.parent.name)
+    return item and JVMS[item.path.parent.name]
 
 
 @pytest.fixture(scope="session")
@@ -64,8 +88,13 @@ def lake(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.fixture(scope="session")
-def new_project(lake: Lake, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Project]:
-    """Give a fresh copy of the user's project that builds into the named schema."""
+def new_project(lake: Lake, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Project]:
+    """Give a fresh copy of the user's project that builds into the named schema, and start its Spark."""
     from harness import Project
 
-    return lambda schema: Project(tmp_path_factory.mktemp(schema) / "project", schema)
+    def make(schema: str, models: dict[str, str] | None = None) -> Project:
+        project = Project(tmp_path_factory.mktemp(schema) / "project", schema, models)
+        project.start_spark()
+        return project
+
+    return make

@@ -56,3 +56,15 @@
         {%- endif -%}
     {%- endfor -%}
 {%- endmacro -%}
+
+{#- A zone that Spark does not know makes every value of it NULL. -#}
+{%- macro _require_time_zone(macro, time_zone) -%}
+    {%- if time_zone != 'UTC' and (time_zone is not string or not (
+        time_zone in modules.pytz.all_timezones or modules.re.match('^[+-](0[0-9]|1[0-7]):[0-5][0-9]$', time_zone)
+    )) -%}
+        {%- do spark_cdc._raise(
+            macro, 'time_zone', 'the name of a region or an offset, such as Asia/Shanghai or +08:00', spark_cdc._show(time_zone),
+            'Correct the spelling; upper and lower case count.'
+        ) -%}
+    {%- endif -%}
+{%- endmacro -%}

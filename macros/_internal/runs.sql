@@ -5,14 +5,15 @@
     {{- return(execute and flags.WHICH in ['run', 'build', 'retry']) -}}
 {%- endmacro -%}
 
-{#- Whether a var that lists models names this one. A name that no model has is a slip that would do nothing, silently. -#}
-{%- macro _is_named_in(variable) -%}
+{#- Whether a var that lists models names this one. A name that no such model has is a slip that would do nothing, silently. -#}
+{%- macro _is_named_in(variable, without=[]) -%}
     {%- set names = spark_cdc._var(variable) -%}
-    {%- set models = graph.nodes.values() | selectattr('resource_type', 'equalto', 'model') | map(attribute='name') | list -%}
+    {%- set models = graph.nodes.values() | selectattr('resource_type', 'equalto', 'model')
+        | rejectattr('config.materialized', 'in', without) | map(attribute='name') | list -%}
     {%- if names is string or names is mapping or names is not iterable or names | reject('in', models) | list -%}
         {%- do spark_cdc._raise(
-            'vars', variable, 'a list of names of models', spark_cdc._show(names),
-            'Write --vars \'{' ~ variable ~ ': [' ~ model.name ~ ']}\'.'
+            'vars', variable, 'a list of names of models' ~ (' that are not ' ~ without | join(' nor ') if without else ''),
+            spark_cdc._show(names), 'Write --vars \'{' ~ variable ~ ': [' ~ model.name ~ ']}\'.'
         ) -%}
     {%- endif -%}
     {{- return(model.name in names) -}}

@@ -53,13 +53,10 @@
                     else array(false) end
             ) as _cdc_is_retraction
         from {{ changes }}
-        where
-            _cdc_error is null
-            and _cdc_op <> 'truncate'
-            {%- for name in key %}
-            and {{ spark_cdc._quote(name) }} is not null
-            {%- endfor %}
+        where _cdc_error is null and _cdc_op <> 'truncate'
     )
+    -- a column that stands in for a key may be null; the old key's row has ended all the same
+    where _cdc_is_retraction{% for name in key %}{{ ' or (' if loop.first else ' and ' }}{{ spark_cdc._quote(name) }} is not null{% endfor %})
 {%- endmacro -%}
 
 {%- macro _key_changes(key) -%}
@@ -68,7 +65,7 @@
         {%- do known.append(spark_cdc._key_before(name) ~ ' is not null') -%}
         {%- do same.append(spark_cdc._key_before(name) ~ ' = ' ~ spark_cdc._quote(name)) -%}
     {%- endfor -%}
-    {{- return(known | join(' and ') ~ ' and not (' ~ same | join(' and ') ~ ')') -}}
+    {{- return(known | join(' and ') ~ ' and not coalesce(' ~ same | join(' and ') ~ ', false)') -}}
 {%- endmacro -%}
 
 {#- No update takes a row from one source table into another. -#}

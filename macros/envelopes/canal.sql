@@ -51,11 +51,19 @@ struct<
             else 'other'
         end
     {%- endset -%}
-    {%- set no_rows = '(coalesce(size(message.data), 0) < 1 or exists(message.data, image -> image is null))' -%}
+    {%- set list = spark_cdc._canal_list(dialect) -%}
+    {%- set no_rows = '(coalesce(size(' ~ list ~ '), 0) < 1 or exists(' ~ list ~ ', image -> coalesce(size(image), 0) < 1))' -%}
+    {%- set rows_with_ddl = '(message.type in (' ~ spark_cdc._literals(rows) ~ ') and coalesce(message.isDdl, false))' -%}
+    {%- set rows_of_none = '(message.type not in (' ~ spark_cdc._literals(rows)
+        ~ ') and (size(message.data) > 0 or size(message.old) > 0))' -%}
+    {%- set two_rows = "(message.type = 'DELETE' and size(message.data) > 0 and "
+        ~ spark_cdc._other_rows('message.old', 'message.data') ~ ')' -%}
     {%- set error -%}
         case
             when message.type is null then 'other_format'
             when message.type not in ({{ spark_cdc._literals(rows + ddl + control + ['TRUNCATE']) }}) then 'unknown_op'
+            when {{ rows_with_ddl }} then 'unknown_op'
+            when {{ rows_of_none }} or {{ two_rows }} then 'other_structure'
             when message.type in ({{ spark_cdc._literals(rows) }}) and {{ no_rows }} then 'no_rows'
             {%- if dialect == 'ticdc' %}
             when {{ key_twice }} then 'duplicate_key'
@@ -68,6 +76,9 @@ struct<
     {%- set error_condition -%}
         message.type is null
         or message.type not in ({{ spark_cdc._literals(rows + ddl + control + ['TRUNCATE']) }})
+        or {{ rows_with_ddl }}
+        or {{ rows_of_none }}
+        or {{ two_rows }}
         or (message.type in ({{ spark_cdc._literals(rows) }}) and {{ no_rows }})
         or (message.type = 'UPDATE' and size(message.old) > 0 and size(message.old) <> size(message.data))
         {%- if dialect == 'ticdc' %}
@@ -90,22 +101,31 @@ struct<
         'database_name': 'message.database',
         'schema_name': none,
         'table_name': 'message.`table`',
+        'names_table': dialect != 'flink',
         'op': 'message.type',
         'sequence': 'array_compact(array(' ~ commit_ts ~ '))' if dialect == 'ticdc' else 'cast(array() as array<decimal(20,0)>)',
-        'committed_at': spark_cdc._instant(es, 'milliseconds'),
+        'committed_at': spark_cdc._instant('case when message.es > 0 then ' ~ es ~ ' end', 'milliseconds'),
         'transaction_id': "nullif(message.gtid, '')",
         'key_columns': key_columns,
-        'column_types': 'message.mysqlType',
+        'column_types': spark_cdc._types_once('message.mysqlType'),
         'ddl': "nullif(message.sql, '')",
         'error': error,
         'error_condition': error_condition,
     }) -}}
 {%- endmacro -%}
 
+{#- A row that CloudCanal deletes may stand in `old` alone, as in its own format: it can mean no other row. -#}
+{%- macro _canal_list(dialect) -%}
+    {%- if dialect == 'cloudcanal' -%}
+        {{- return("case when message.type = 'DELETE' and coalesce(size(message.data), 0) < 1 then message.old else message.data end") -}}
+    {%- endif -%}
+    {{- return('message.data') -}}
+{%- endmacro -%}
+
 {#- `old` lists what changed (some dialects list all): the row before is `data` overlaid by `old`, by key presence. -#}
 {%- macro default__canal_rows(dialect) -%}
     {{- return({
-        'each': 'message.data',
+        'each': spark_cdc._canal_list(dialect),
         'op': "case message.type when 'DELETE' then 'delete' when 'UPDATE' then 'update' when 'INSERT' then 'insert' else 'snapshot' end",
         'image': 'element',
         'before': "case message.type when 'DELETE' then cast(map() as map<string,string>) when 'UPDATE' then get(message.old, position) end",
@@ -118,7 +138,10 @@ struct<
     say how it writes binaries, none fits until the column says `from ...`.
 -#}
 {%- macro default__canal_value(text, column, time_zone, dialect) -%}
-    {%- if dialect == 'oms' -%}
+    {%- if dialect == 'oms' and column.encoding in ['enum', 'set'] -%}
+        {#- OceanBase writes the labels themselves. -#}
+        {{- return('cast(null as string)') -}}
+    {%- elif dialect == 'oms' -%}
         {{- return(spark_cdc._format_macro('oms', 'value')(text, column, time_zone, 'default')) -}}
     {%- endif -%}
     {%- if column.encoding in ['enum', 'set'] -%}
@@ -134,6 +157,9 @@ struct<
         {#- Tencent DTS puts a space before the offset: 2021-05-17 07:22:42 +00:00. -#}
         {%- set text = "replace(" ~ text ~ ", ' +00:00', '+00:00')" -%}
         {{- return(spark_cdc.value(text, column, time_zone)) -}}
+    {%- endif -%}
+    {%- if dialect == 'cloudcanal' and column.family in ['timestamp', 'timestamp_ntz'] and column.encoding in [none, 'text'] -%}
+        {{- return(spark_cdc.value(spark_cdc._cloudcanal_time(text), column, time_zone)) -}}
     {%- endif -%}
     {{- return(spark_cdc.value(text, column, time_zone)) -}}
 {%- endmacro -%}

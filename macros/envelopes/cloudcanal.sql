@@ -41,11 +41,12 @@ struct<
     {%- set is_rows = "message.entryType = 'ROWDATA' and message.action in (" ~ rows ~ ')' -%}
     {%- set list = spark_cdc._cloudcanal_list() -%}
     {%- set no_rows = '(' ~ is_rows ~ ' and (coalesce(size(' ~ list ~ '), 0) < 1 or exists(' ~ list
-        ~ ', image -> image is null)))' -%}
+        ~ ', image -> coalesce(size(image), 0) < 1)))' -%}
+    {%- set rows_of_none = '(not (' ~ is_rows ~ ') and (size(message.data) > 0 or size(message.before) > 0))' -%}
     {%- set lengths_differ = "(message.entryType = 'ROWDATA' and message.action = 'UPDATE' and size(message.before) > 0 "
         ~ 'and size(message.before) <> size(message.data))' -%}
     {%- set two_rows = "(message.entryType = 'ROWDATA' and message.action = 'DELETE' and size(message.data) > 0 "
-        ~ 'and size(message.before) > 0 and to_json(message.data) <> to_json(message.before))' -%}
+        ~ 'and ' ~ spark_cdc._other_rows('message.before', 'message.data') ~ ')' -%}
     {%- set kind -%}
         case
             when message.entryType = 'TRANSACTIONEND' then 'commit'
@@ -69,16 +70,17 @@ struct<
         'database_name': 'message.db',
         'schema_name': 'message.`schema`',
         'table_name': 'message.`table`',
+        'names_table': true,
         'op': 'coalesce(message.action, message.entryType)',
         'sequence': 'cast(array() as array<decimal(20,0)>)',
-        'committed_at': spark_cdc._instant('message.execTs', 'milliseconds'),
+        'committed_at': spark_cdc._instant('case when message.execTs > 0 then message.execTs end', 'milliseconds'),
         'transaction_id': none,
         'key_columns': 'case when size(message.pks) > 0 then message.pks when size(' ~ keys_of_table ~ ') > 0 then '
             ~ keys_of_table ~ ' end',
-        'column_types': 'message.dbValType',
+        'column_types': spark_cdc._types_once('message.dbValType'),
         'ddl': "nullif(message.sql, '')",
         'error': error,
-        'error_condition': [no_entry, unknown, no_rows, lengths_differ, two_rows] | join(' or '),
+        'error_condition': [no_entry, unknown, no_rows, lengths_differ, two_rows, rows_of_none] | join(' or '),
     }) -}}
 {%- endmacro -%}
 
@@ -88,12 +90,26 @@ struct<
         ~ 'else message.data end') -}}
 {%- endmacro -%}
 
+{#- True where two lists hold other rows; the columns of a row may stand in any order. -#}
+{%- macro _other_rows(left, right) -%}
+    {%- set ordered = ', image -> array_sort(map_entries(image)))' -%}
+    {{- return('size(' ~ left ~ ') > 0 and to_json(' ~ left ~ ') <> to_json(' ~ right ~ ') and transform(' ~ left ~ ordered
+        ~ ' <> transform(' ~ right ~ ordered) -}}
+{%- endmacro -%}
+
+{#- Types by column, NULL where a column stands twice: which of its types is true cannot be known. -#}
+{%- macro _types_once(types) -%}
+    {{- return('case when size(' ~ types ~ ') = size(array_distinct(map_keys(' ~ types ~ '))) then ' ~ types ~ ' end') -}}
+{%- endmacro -%}
+
 {%- macro default__cloudcanal_rows(dialect) -%}
+    {#- The page shows old rows whole: one without columns tells nothing. -#}
+    {%- set before = 'case when size(get(message.before, position)) > 0 then get(message.before, position) end' -%}
     {{- return({
         'each': spark_cdc._cloudcanal_list(),
         'op': "lower(message.action)",
         'image': 'element',
-        'before': "case message.action when 'DELETE' then cast(map() as map<string,string>) when 'UPDATE' then get(message.before, position) end",
+        'before': "case message.action when 'DELETE' then cast(map() as map<string,string>) when 'UPDATE' then " ~ before ~ ' end',
         'overlays': true,
     }) -}}
 {%- endmacro -%}
@@ -104,6 +120,16 @@ struct<
         {{- return('cast(null as binary)') -}}
     {%- elif column.encoding in ['enum', 'set'] -%}
         {{- return(spark_cdc._mysql_label(text, 'column_types[' ~ column.literal ~ ']', column.encoding)) -}}
+    {%- elif column.family in ['timestamp', 'timestamp_ntz'] and column.encoding in [none, 'text'] -%}
+        {{- return(spark_cdc.value(spark_cdc._cloudcanal_time(text), column, time_zone)) -}}
     {%- endif -%}
     {{- return(spark_cdc.value(text, column, time_zone)) -}}
+{%- endmacro -%}
+
+{#- PostgreSQL leaves out the minutes of an offset that has none. -#}
+{%- macro _cloudcanal_time(text) -%}
+    {{- return(
+        "case when left(right(" ~ text ~ ", 3), 1) in ('+', '-') and contains(" ~ text ~ ", ':') then concat(" ~ text
+        ~ ", ':00') else " ~ text ~ ' end'
+    ) -}}
 {%- endmacro -%}

@@ -14,7 +14,7 @@
         {%- set image = 'struct<data: map<string,string>>' -%}
         {{- return(
             'struct<`schema`: struct<' ~ ('column: array<struct<name: string, type: string>>, ' if with_types else '')
-            ~ 'pk: array<string>, source: struct<dbName: string, `schema`: string, `table`: string>>, '
+            ~ 'pk: array<string>, source: map<string,string>>, version: string, '
             ~ 'payload: struct<before: ' ~ image ~ ', after: ' ~ image ~ ', scn: string, op: string, '
             ~ '`timestamp`: struct<eventTime: bigint>, ddl: string>>'
         ) -}}
@@ -22,8 +22,7 @@
     {%- set image = 'struct<dataColumn: map<string,string>>' -%}
     {{- return(
         'struct<`schema`: struct<' ~ ('dataColumn: array<struct<name: string, type: string>>, ' if with_types else '')
-        ~ 'primaryKey: array<string>, '
-        ~ 'source: struct<dbType: string, dbName: string, schemaName: string, tableName: string>>, '
+        ~ 'primaryKey: array<string>, source: map<string,string>>, '
         ~ 'payload: struct<before: ' ~ image ~ ', after: ' ~ image ~ ', sequenceId: string, scn: string, op: string, '
         ~ '`timestamp`: struct<eventTime: bigint>, ddl: string>, ddl: string>'
     ) -}}
@@ -37,8 +36,10 @@
     {%- set ddl = ['CREATE', 'ALTER', 'ERASE', 'QUERY', 'RENAME', 'CINDEX', 'DINDEX'] -%}
     {%- set control = ['TRANSACTION_BEGIN', 'TRANSACTION_END', 'GTID', 'XACOMMIT', 'XAROLLBACK', 'MHEARTBEAT', 'TRUNCATE'] -%}
     {%- set op = 'message.payload.op' -%}
-    {%- set before = 'message.payload.before.dataColumn' -%}
-    {%- set after = 'message.payload.after.dataColumn' -%}
+    {%- set before = spark_cdc._has_columns('message.payload.before.dataColumn') -%}
+    {%- set after = spark_cdc._has_columns('message.payload.after.dataColumn') -%}
+    {%- set ddl_text = 'coalesce(message.payload.ddl, message.ddl)' -%}
+    {%- set statement = "coalesce(get_json_object(" ~ ddl_text ~ ", '$.text'), " ~ ddl_text ~ ')' -%}
     {%- set sequence = spark_cdc._whole_number('message.payload.sequenceId', signed=true) -%}
     {%- set kind -%}
         case
@@ -52,40 +53,50 @@
         end
     {%- endset -%}
     {%- set no_image -%}
-        ({{ op }} in ('INSERT', 'UPDATE_AFTER') and {{ after }} is null)
-        or ({{ op }} in ('DELETE', 'UPDATE_BEFOR', 'UPDATE_BEFORE') and {{ before }} is null)
+        ({{ op }} in ('INSERT', 'UPDATE_AFTER') and not {{ after }})
+        or ({{ op }} in ('DELETE', 'UPDATE_BEFOR', 'UPDATE_BEFORE') and not {{ before }})
+        or ({{ op }} in ({{ spark_cdc._literals(ddl) }}) and {{ statement }} is null)
+    {%- endset -%}
+    {%- set contradiction -%}
+        ({{ op }} not in ('UPDATE_BEFOR', 'UPDATE_BEFORE', 'UPDATE_AFTER', 'DELETE') and {{ before }})
+        or ({{ op }} not in ('UPDATE_BEFOR', 'UPDATE_BEFORE', 'UPDATE_AFTER', 'INSERT') and {{ after }})
+        or ({{ op }} in ({{ spark_cdc._literals(rows + ['TRUNCATE']) }}) and message.`schema`.source is null)
+        or {{ spark_cdc._dataworks_has_no_time() }}
     {%- endset -%}
     {%- set error_condition -%}
         {{ op }} is null
         or {{ op }} not in ({{ spark_cdc._literals(rows + ddl + control) }})
+        or {{ spark_cdc._dataworks_names_source_twice() }}
         or {{ no_image }}
+        or {{ contradiction }}
         or ({{ op }} in ({{ spark_cdc._literals(rows + ['TRUNCATE']) }}) and {{ sequence }} is null)
     {%- endset -%}
     {%- set error -%}
         case
             when {{ op }} is null then 'other_format'
             when {{ op }} not in ({{ spark_cdc._literals(rows + ddl + control) }}) then 'unknown_op'
+            when {{ spark_cdc._dataworks_names_source_twice() }} then 'duplicate_key'
             when {{ no_image }} then 'no_image'
+            when {{ contradiction }} then 'other_structure'
             else 'no_sequence'
         end
     {%- endset -%}
-    {%- set ddl_text = 'coalesce(message.payload.ddl, message.ddl)' -%}
     {%- set columns = 'message.`schema`.dataColumn' -%}
     {{- return({
         'splits_updates': true,
-        'nested': spark_cdc._keys_of('payload'),
+        'nested': spark_cdc._dataworks_keys('dataColumn'),
         'kind': kind,
-        'database_name': 'message.`schema`.source.dbName',
-        'schema_name': 'message.`schema`.source.schemaName',
-        'table_name': 'message.`schema`.source.tableName',
+        'database_name': "message.`schema`.source['dbName']",
+        'schema_name': "message.`schema`.source['schemaName']",
+        'table_name': "message.`schema`.source['tableName']",
+        'names_table': true,
         'op': op,
         'sequence': 'array_compact(array(' ~ sequence ~ '))',
-        'committed_at': 'case when message.payload.`timestamp`.eventTime > 0 then '
-            ~ spark_cdc._instant('message.payload.`timestamp`.eventTime', 'milliseconds') ~ ' end',
+        'committed_at': spark_cdc._dataworks_time(),
         'transaction_id': none,
         'key_columns': 'message.`schema`.primaryKey',
         'column_types': spark_cdc._map_of(columns ~ '.name', columns ~ '.type'),
-        'ddl': "coalesce(get_json_object(" ~ ddl_text ~ ", '$.text'), " ~ ddl_text ~ ")",
+        'ddl': statement,
         'error': error,
         'error_condition': error_condition,
     }) -}}
@@ -96,6 +107,9 @@
     {%- set ddl = ['CREATE', 'ALTER', 'ERASE', 'QUERY', 'RENAME', 'CINDEX', 'DINDEX'] -%}
     {%- set control = ['HEARTBEAT', 'TRANSACTION_BEGIN', 'TRANSACTION_END', 'GTID', 'XACOMMIT', 'XAROLLBACK', 'TRUNCATE'] -%}
     {%- set op = 'message.payload.op' -%}
+    {%- set before = spark_cdc._has_columns('message.payload.before.data') -%}
+    {%- set after = spark_cdc._has_columns('message.payload.after.data') -%}
+    {%- set statement = "coalesce(get_json_object(message.payload.ddl, '$.text'), message.payload.ddl)" -%}
     {%- set sequence = spark_cdc._oms_sequence('message.payload.scn') -%}
     {%- set kind -%}
         case
@@ -109,40 +123,96 @@
         end
     {%- endset -%}
     {%- set no_image -%}
-        ({{ op }} in ('INSERT', 'UPDATE') and message.payload.after.data is null)
-        or ({{ op }} = 'DELETE' and message.payload.before.data is null)
+        ({{ op }} in ('INSERT', 'UPDATE') and not {{ after }})
+        or ({{ op }} = 'DELETE' and not {{ before }})
+        or ({{ op }} in ({{ spark_cdc._literals(ddl) }}) and {{ statement }} is null)
+    {%- endset -%}
+    {#- The page knows version 2.0 alone. -#}
+    {%- set contradiction -%}
+        ({{ op }} not in ('UPDATE', 'DELETE') and {{ before }})
+        or ({{ op }} not in ('UPDATE', 'INSERT') and {{ after }})
+        or ({{ op }} in ({{ spark_cdc._literals(rows + ['TRUNCATE']) }}) and message.`schema`.source is null)
+        or message.version <> '2.0'
+        or {{ spark_cdc._dataworks_has_no_time() }}
     {%- endset -%}
     {%- set error_condition -%}
         {{ op }} is null
         or {{ op }} not in ({{ spark_cdc._literals(rows + ddl + control) }})
+        or {{ spark_cdc._dataworks_names_source_twice() }}
         or {{ no_image }}
+        or {{ contradiction }}
         or {{ sequence }} is null
     {%- endset -%}
     {%- set error -%}
         case
             when {{ op }} is null then 'other_format'
             when {{ op }} not in ({{ spark_cdc._literals(rows + ddl + control) }}) then 'unknown_op'
+            when {{ spark_cdc._dataworks_names_source_twice() }} then 'duplicate_key'
             when {{ no_image }} then 'no_image'
+            when {{ contradiction }} then 'other_structure'
             else 'no_sequence'
         end
     {%- endset -%}
     {%- set columns = 'message.`schema`.column' -%}
     {{- return({
-        'nested': spark_cdc._keys_of('payload'),
+        'nested': spark_cdc._dataworks_keys('data'),
         'kind': kind,
-        'database_name': 'message.`schema`.source.dbName',
-        'schema_name': 'message.`schema`.source.`schema`',
-        'table_name': 'message.`schema`.source.`table`',
+        'database_name': "message.`schema`.source['dbName']",
+        'schema_name': "message.`schema`.source['schema']",
+        'table_name': "message.`schema`.source['table']",
+        'names_table': true,
         'op': op,
         'sequence': 'array(' ~ sequence ~ ')',
-        'committed_at': spark_cdc._instant('message.payload.`timestamp`.eventTime', 'milliseconds'),
+        'committed_at': spark_cdc._dataworks_time(),
         'transaction_id': none,
         'key_columns': 'message.`schema`.pk',
         'column_types': spark_cdc._map_of(columns ~ '.name', columns ~ '.type'),
-        'ddl': "coalesce(get_json_object(message.payload.ddl, '$.text'), message.payload.ddl)",
+        'ddl': statement,
         'error': error,
         'error_condition': error_condition,
     }) -}}
+{%- endmacro -%}
+
+{#- When the source changed. A row of the full load has 0 or -1. -#}
+{%- macro _dataworks_time() -%}
+    {%- set milliseconds = 'message.payload.`timestamp`.eventTime' -%}
+    {{- return(
+        'case when ' ~ milliseconds ~ ' > 0 then ' ~ spark_cdc._instant(milliseconds, 'milliseconds') ~ ' end'
+    ) -}}
+{%- endmacro -%}
+
+{%- macro _dataworks_has_no_time() -%}
+    {{- return('(message.payload.`timestamp`.eventTime > 0 and ' ~ spark_cdc._dataworks_time() ~ ' is null)') -}}
+{%- endmacro -%}
+
+{#-
+    The keys of `payload`, and one of them once more where a part of it has its own field twice: from_json keeps the last of
+    two. The parts stand in the map as Spark writes JSON, without blanks, so that a search spares most of them the count.
+-#}
+{%- macro _dataworks_keys(rows_name) -%}
+    {%- set twice = [] -%}
+    {%- for part, name in [('before', rows_name), ('after', rows_name), ('timestamp', 'eventTime')] -%}
+        {%- set text = "payload['" ~ part ~ "']" -%}
+        {%- set keys = 'json_object_keys(' ~ text ~ ')' -%}
+        {%- do twice.append(
+            'case when contains(substr(' ~ text ~ ", 3), '\"" ~ name ~ "\":') then size(" ~ keys ~ ') <> size(array_distinct('
+            ~ keys ~ ')) else false end'
+        ) -%}
+    {%- endfor -%}
+    {{- return(spark_cdc._let(
+        'payload', "from_json(value, 'payload map<string,string>').payload",
+        'case when ' ~ twice | join(' or ') ~ " then array('op', 'op') else map_keys(payload) end"
+    )) -}}
+{%- endmacro -%}
+
+{#- Whether it cannot be known of which table a message is. A second parse only where the name itself stands twice. -#}
+{%- macro _dataworks_names_source_twice() -%}
+    {%- set keys = spark_cdc._keys_of('schema') -%}
+    {{- return(
+        '((' ~ spark_cdc._has_duplicate_column('message.`schema`.source')
+        ~ ") or case when octet_length(value) - octet_length(replace(value, '\"source\"', '')) > 8 then size(" ~ keys
+        ~ ') <> size(array_distinct(' ~ keys ~ ')) else false end)'
+    ) -}}
 {%- endmacro -%}
 
 {%- macro default__dataworks_rows(dialect) -%}
@@ -152,6 +222,7 @@
             'image': "case when message.payload.op = 'DELETE' then message.payload.before.data "
                 ~ 'else message.payload.after.data end',
             'before': "case when message.payload.op <> 'INSERT' then message.payload.before.data end",
+            'old_key': "case when message.payload.op = 'UPDATE' then message.payload.before.data end",
         }) -}}
     {%- endif -%}
     {%- set op = 'message.payload.op' -%}
@@ -167,8 +238,8 @@
     {%- endset -%}
     {%- set half -%}
         case
-            when {{ op }} in ('UPDATE_BEFOR', 'UPDATE_BEFORE') and {{ after }} is null then 'before'
-            when {{ op }} = 'UPDATE_AFTER' and {{ before }} is null then 'after'
+            when {{ op }} in ('UPDATE_BEFOR', 'UPDATE_BEFORE') and not {{ spark_cdc._has_columns(after) }} then 'before'
+            when {{ op }} = 'UPDATE_AFTER' and not {{ spark_cdc._has_columns(before) }} then 'after'
         end
     {%- endset -%}
     {{- return({
@@ -176,18 +247,26 @@
         'half': half,
         'image': 'case when ' ~ op ~ " = 'DELETE' then " ~ before ~ ' else ' ~ after ~ ' end',
         'before': 'case when ' ~ op ~ " <> 'INSERT' then " ~ before ~ ' end',
+        'old_key': 'case when ' ~ op ~ " not in ('INSERT', 'DELETE') and " ~ spark_cdc._has_columns(before) ~ ' then '
+            ~ before ~ ' end',
     }) -}}
 {%- endmacro -%}
 
 {#- BYTES are base64, DATE is milliseconds since 1970; a value in quotes (DOUBLE) or an own text is read as text. -#}
 {%- macro default__dataworks_value(text, column, time_zone, dialect) -%}
+    {%- if column.family == 'binary' and column.encoding in [none, 'base64'] -%}
+        {#- A number or a truth value may be base64 by chance: such a text must stand in quotes. -#}
+        {%- set bare = "concat(" ~ spark_cdc._literal('"\\Q' ~ column.name ~ '\\E"\\s*:\\s*') ~ ', ' ~ text ~ ')' -%}
+        {%- set is_bare = 'case when ' ~ text ~ " rlike r'^(?:[0-9]++|true)\\z' then value rlike " ~ bare ~ ' else false end' -%}
+        {{- return('case when not ' ~ is_bare ~ ' then ' ~ spark_cdc.value(text, column, time_zone) ~ ' end') -}}
+    {%- endif -%}
     {%- if dialect == 'oms' -%}
         {%- set of_oms = spark_cdc._format_macro('oms', 'value')(text, column, time_zone, 'default') -%}
-        {#- OMS's page shows times as texts, and once as 13 digits, which no number of seconds has. -#}
-        {%- if column.encoding is none and column.family in ['timestamp', 'timestamp_ntz'] -%}
+        {#- The page shows times as texts, and once as 13 digits: milliseconds. No TIMESTAMP is a number of 11 digits in seconds. -#}
+        {%- if column.encoding is none and column.family in ['date', 'timestamp', 'timestamp_ntz'] -%}
             {%- set milliseconds = spark_cdc.value(text, dict(column, encoding='milliseconds'), time_zone) -%}
-            {%- set of_oms = 'case when ' ~ text ~ " rlike r'^[0-9]{13}\\z' then " ~ milliseconds
-                ~ ' else ' ~ of_oms ~ ' end' -%}
+            {%- set of_oms = 'case when ' ~ text ~ " rlike '^-?[0-9]{11}' then case when " ~ text
+                ~ " rlike r'^[0-9]{13}\\z' then " ~ milliseconds ~ ' end else ' ~ of_oms ~ ' end' -%}
         {%- endif -%}
         {{- return(of_oms) -}}
     {%- endif -%}

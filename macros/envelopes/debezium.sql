@@ -29,12 +29,12 @@
 {%- macro _debezium_event_fields() -%}
     {%- set source = 'struct<connector: string, snapshot: string, db: string, `schema`: string, `table`: string, '
         ~ 'collection: string, ts_ms: bigint, ts_us: bigint, sequence: string, file: string, pos: bigint, `row`: bigint, '
-        ~ 'lsn: string, commit_lsn: string, change_lsn: string, event_serial_no: bigint, scn: string, commit_scn: string, '
+        ~ 'lsn: string, commit_lsn: string, change_lsn: string, event_serial_no: string, scn: string, commit_scn: string, '
         ~ 'txId: string, gtid: string>' -%}
     {{- return({
         'op': 'string', 'before': 'map<string,string>', 'after': 'map<string,string>', 'source': source,
         'transaction': 'struct<id: string>', 'ddl': 'string', 'historyRecord': 'string', 'databaseName': 'string',
-        'schemaName': 'string', 'tableChanges': 'string', 'status': 'string', 'id': 'string', 'ts_ms': 'bigint',
+        'schemaName': 'string', 'tableChanges': 'string', 'status': 'string', 'id': 'string', 'ts_ms': 'string',
     }) -}}
 {%- endmacro -%}
 
@@ -54,7 +54,8 @@
     {%- set no_after = 'coalesce(size(event.after), 0) < 1' if is_cloudcanal else 'event.after is null' -%}
     {#- CloudCanal's page has the meanings of before and after the other way round than its sample: a delete has one row. -#}
     {%- set two_rows = "event.op = 'd' and size(event.before) > 0 and size(event.after) > 0 "
-        ~ 'and to_json(event.before) <> to_json(event.after)' -%}
+        ~ 'and not array_sort(map_entries(event.before)) <=> array_sort(map_entries(event.after))' -%}
+    {%- set ddl = "coalesce(event.ddl, get_json_object(event.historyRecord, '$.ddl'))" -%}
     {#- A message of a table that other columns make look alike is neither: it has no databaseName, or more than a time. -#}
     {%- set is_ddl -%}
         (event.databaseName is not null and (event.tableChanges is not null or event.ddl is not null)
@@ -69,6 +70,8 @@
             when event.op in ({{ spark_cdc._literals(rows) }}) then 'rows'
             when event.op = 't' then 'truncate'
             {%- if is_cloudcanal %}
+            {#- Its page has no op for TRUNCATE: all but rows is DDL. -#}
+            when (event.op = 'a' or event.op is null and {{ is_ddl }}) and {{ spark_cdc._truncates_a_table(ddl) }} then 'truncate'
             when event.op = 'a' then 'ddl'
             {%- endif %}
             when event.op = 'm' then 'other'
@@ -78,24 +81,30 @@
             else 'heartbeat'
         end
     {%- endset -%}
-    {%- set error_condition -%}
-        (event.op is null and not (coalesce(event.status in ('BEGIN', 'END'), false) or {{ is_ddl }} or {{ is_heartbeat }}))
-        or event.op not in ({{ spark_cdc._literals(rows + others) }})
-        or (event.op in ({{ spark_cdc._literals(with_after) }}) and {{ no_after }})
-        {%- if is_cloudcanal %}
-        or ({{ two_rows }})
-        {%- endif %}
-    {%- endset -%}
-    {%- set error -%}
-        case
-            when event.op is null then 'other_format'
-            when event.op in ({{ spark_cdc._literals(with_after) }}) then 'no_after_image'
-            {%- if is_cloudcanal %}
-            when event.op = 'd' then 'other_structure'
-            {%- endif %}
-            else 'unknown_op'
-        end
-    {%- endset -%}
+    {%- set no_row_after = 'event.op in (' ~ spark_cdc._literals(with_after) ~ ') and ' ~ no_after -%}
+    {#- Of MongoDB the documents are read first, and its own header asks for the row of a delete. -#}
+    {%- set no_row_before = "event.op = 'd' and coalesce(size(event.before), 0) < 1 and "
+        ~ ('coalesce(size(event.after), 0) < 1 and ' if is_cloudcanal else '')
+        ~ 'coalesce(size(' ~ spark_cdc._debezium_key('key') ~ '), 0) < 1' -%}
+    {%- set no_place = 'event.op in (' ~ spark_cdc._literals(rows + ['t']) ~ ') and '
+        ~ spark_cdc._debezium_has_no_place('event.source', 'event.op') -%}
+    {%- set conditions = {
+        'duplicate_key': spark_cdc._debezium_names_twice(),
+        'other_format': "event.op is null and not (coalesce(event.status in ('BEGIN', 'END'), false) or " ~ is_ddl ~ ' or '
+            ~ is_heartbeat ~ ')',
+        'unknown_op': 'event.op not in (' ~ spark_cdc._literals(rows + others) ~ ')',
+        'no_after_image': no_row_after,
+        'key_missing': no_row_before,
+        'no_sequence': no_place,
+        'other_structure': 'event.ts_ms is not null and try_cast(event.ts_ms as bigint) is null',
+    } -%}
+    {%- if is_cloudcanal -%}
+        {%- do conditions.pop('no_sequence') -%}
+        {%- do conditions.update({
+            'other_structure': '(' ~ conditions.other_structure ~ ') or (' ~ two_rows
+                ~ ") or ((event.op = 'a' or event.op is null and event.ddl is not null) and size(event.after) > 0)"
+        }) -%}
+    {%- endif -%}
     {%- set transaction_id -%}
         coalesce(
             event.transaction.id, event.source.gtid, event.source.txId, case when event.status is not null then event.id end
@@ -119,10 +128,31 @@
         'column_types': spark_cdc._debezium_types(
             "get(filter(message.`schema`.fields, part -> part.field in ('after', 'before')), 0).fields"
         ),
-        'ddl': "coalesce(event.ddl, get_json_object(event.historyRecord, '$.ddl'))",
-        'error': error,
-        'error_condition': error_condition,
+        'ddl': ddl,
+        'error': spark_cdc._debezium_first_of(conditions),
+        'error_condition': '(' ~ conditions.values() | join(') or (') ~ ')',
+        'conditions': conditions,
     }) -}}
+{%- endmacro -%}
+
+{%- macro _debezium_first_of(conditions) -%}
+    {%- set cases = [] -%}
+    {%- for code, condition in conditions.items() -%}
+        {%- do cases.append('when ' ~ condition ~ " then '" ~ code ~ "'") -%}
+    {%- endfor -%}
+    {{- return('case ' ~ cases | join(' ') ~ ' end') -}}
+{%- endmacro -%}
+
+{#-
+    Whether `source` names a field twice. Its text is cut out first, because to read the whole message once more is slow;
+    where the cut is no object (blanks, a brace inside a text), that is done.
+-#}
+{%- macro _debezium_names_twice() -%}
+    {%- set cut = "json_object_keys(concat('{', substring_index(substring_index(value, '\"source\":{', -1), '}', 1), '}'))" -%}
+    {%- set whole = "json_object_keys(coalesce(get_json_object(value, '$.payload.source'), get_json_object(value, '$.source')))" -%}
+    {{- return('event.source is not null and ' ~ spark_cdc._let(
+        'names', 'coalesce(' ~ cut ~ ', ' ~ whole ~ ')', 'size(names) <> size(array_distinct(names))'
+    )) -}}
 {%- endmacro -%}
 
 {#- Log positions as numbers, by connector. 0 or 1 says snapshot or change, at the same position. -#}
@@ -138,19 +168,64 @@
     {%- set oracle = ['coalesce(' ~ source ~ '.commit_scn, ' ~ source ~ '.scn)', is_change, source ~ '.scn'] -%}
     {%- set lsn_words -%}
         concat(
-            {{ spark_cdc._debezium_lsn(source ~ '.commit_lsn') }},
+            {{ spark_cdc._debezium_lsn('coalesce(' ~ source ~ ".commit_lsn, '0')") }},
             array(cast({{ is_change }} as decimal(20,0))),
-            {{ spark_cdc._debezium_lsn('coalesce(' ~ source ~ '.change_lsn, ' ~ source ~ '.commit_lsn)') }},
-            array(cast(coalesce({{ source }}.event_serial_no, 0) as decimal(20,0)))
+            {{ spark_cdc._debezium_lsn('coalesce(' ~ source ~ '.change_lsn, ' ~ source ~ ".commit_lsn, '0')") }},
+            array(coalesce(try_cast({{ source }}.event_serial_no as decimal(20,0)), 0))
         )
     {%- endset -%}
+    {{- return(spark_cdc._debezium_by_connector(
+        source, spark_cdc._decimals(mysql), spark_cdc._decimals(postgresql), spark_cdc._decimals(oracle), lsn_words,
+        'cast(array() as array<decimal(20,0)>)'
+    )) -}}
+{%- endmacro -%}
+
+{%- macro _debezium_by_connector(source, mysql, postgresql, oracle, lsn_words, other) -%}
     {{- return(
-        "case when " ~ source ~ ".connector in ('mysql', 'mariadb') or " ~ source ~ ".file is not null then "
-        ~ spark_cdc._decimals(mysql) ~ " when " ~ source ~ ".connector = 'postgresql' or " ~ source
-        ~ ".sequence is not null then " ~ spark_cdc._decimals(postgresql) ~ " when " ~ source ~ ".connector = 'oracle' then "
-        ~ spark_cdc._decimals(oracle) ~ " when " ~ source ~ ".commit_lsn is not null then " ~ lsn_words
-        ~ " else cast(array() as array<decimal(20,0)>) end"
+        "case when " ~ source ~ ".connector in ('mysql', 'mariadb') or " ~ source ~ ".file is not null then " ~ mysql
+        ~ " when " ~ source ~ ".connector = 'postgresql' or " ~ source ~ ".sequence is not null then " ~ postgresql
+        ~ " when " ~ source ~ ".connector = 'oracle' then " ~ oracle ~ " when " ~ source
+        ~ ".connector in ('sqlserver', 'db2') or " ~ source ~ ".commit_lsn is not null then " ~ lsn_words ~ " else " ~ other
+        ~ " end"
     ) -}}
+{%- endmacro -%}
+
+{#-
+    True where a part of the position is there and no number, or is missing. A row of a snapshot may lack its position: it
+    is read while the log goes on, and then comes before every change. An empty `file` with `pos` 0, as TiCDC writes it, says
+    that there is no position: the offset alone orders such changes. Debezium before 1.5 has no `sequence`: the LSN orders the
+    changes of one row, because the second waits for the first one's commit.
+-#}
+{%- macro _debezium_has_no_place(source, op) -%}
+    {%- set is_snapshot = op ~ " = 'r'" -%}
+    {%- set number = "rlike r'^[0-9]{1,20}\\z'" -%}
+    {%- set words = "rlike r'^[0-9A-Fa-f]{1,16}(?::[0-9A-Fa-f]{1,16})*+\\z'" -%}
+    {%- set lsn = "(?:null|\"?[0-9]{1,20}\"?)" -%}
+    {%- set mysql -%}
+        case
+            when {{ source }}.file is null then not {{ is_snapshot }}
+            when {{ source }}.file = '' then {{ source }}.pos <> 0
+            else {{ source }}.file not rlike r'(?<![0-9])[0-9]{1,20}\z' or {{ source }}.pos is null
+        end
+    {%- endset -%}
+    {%- set postgresql -%}
+        case
+            when {{ source }}.sequence is null then not coalesce({{ source }}.lsn {{ number }}, {{ is_snapshot }})
+            else {{ source }}.sequence not rlike r'^\[{{ lsn }}, ?{{ lsn }}\]\z'
+                or (contains({{ source }}.sequence, 'null') and not coalesce({{ source }}.lsn {{ number }}, {{ is_snapshot }}))
+        end
+    {%- endset -%}
+    {#- XStream sends no commit_scn. -#}
+    {%- set oracle -%}
+        not coalesce({{ source }}.scn {{ number }}, {{ is_snapshot }})
+        or not coalesce(nullif({{ source }}.commit_scn, '') {{ number }}, {{ source }}.commit_scn is null or {{ is_snapshot }})
+    {%- endset -%}
+    {%- set lsn_words -%}
+        not coalesce(nullif({{ source }}.commit_lsn, 'NULL') {{ words }}, {{ is_snapshot }})
+        or not coalesce(nullif({{ source }}.change_lsn, 'NULL') {{ words }}, {{ source }}.change_lsn is null or {{ is_snapshot }})
+        or {{ source }}.event_serial_no not {{ number }}
+    {%- endset -%}
+    {{- return(spark_cdc._debezium_by_connector(source, mysql, postgresql, oracle, lsn_words, 'false')) -}}
 {%- endmacro -%}
 
 {#- SQL Server and Db2 write an LSN as hexadecimal words: 00000027:00000758:0005. -#}
@@ -210,18 +285,15 @@
             when 'u' then 'update' when 'd' then 'delete' else 'snapshot'
         end
     {%- endset -%}
-    {%- set old_row = 'case when size(event.before) > 0 then event.before else ' ~ spark_cdc._debezium_key('key') ~ ' end' -%}
+    {%- set known_before = spark_cdc._debezium_without_placeholders('event.before') -%}
+    {%- set old_row = 'case when size(event.before) > 0 then ' ~ known_before ~ ' else ' ~ spark_cdc._debezium_key('key') ~ ' end' -%}
     {%- set image -%}
-        case
-            when event.op = 'd' then {{ old_row }}
-            when event.source.connector in ('mysql', 'mariadb', 'sqlserver') then event.after
-            else {{ spark_cdc._debezium_without_placeholders('event.after') }}
-        end
+        case when event.op = 'd' then {{ old_row }} else {{ spark_cdc._debezium_without_placeholders('event.after') }} end
     {%- endset -%}
     {%- set before -%}
         case event.op
             when 'c' then {{ old_key }}
-            when 'u' then case when size(event.before) > 0 then event.before end
+            when 'u' then case when size(event.before) > 0 then {{ known_before }} end
             when 'd' then {{ old_row }}
         end
     {%- endset -%}
@@ -248,16 +320,23 @@
 {%- macro _debezium_without_placeholders(image) -%}
     {%- set found = [] -%}
     {%- for placeholder in spark_cdc._var('spark_cdc__debezium_unavailable_values') -%}
-        {%- set text = spark_cdc._literal(placeholder) -%}
-        {%- do found.append('contains(value, ' ~ text ~ ') or contains(value, base64(cast(' ~ text ~ ' as binary)))') -%}
+        {%- set bytes = placeholder.encode('utf-8') | list -%}
+        {%- for text in [spark_cdc._literal(placeholder), 'base64(cast(' ~ spark_cdc._literal(placeholder) ~ ' as binary))',
+            "'[" ~ bytes | join(',') ~ "]'", "'[" ~ bytes | join(', ') ~ "]'"] -%}
+            {%- do found.append('contains(value, ' ~ text ~ ')') -%}
+        {%- endfor -%}
     {%- endfor -%}
     {{- return(
-        'case when ' ~ found | join(' or ') ~ " or contains(value, '\\\\u') then map_filter(" ~ image
-        ~ ', (name, text) -> text is null or text not in (' ~ spark_cdc._debezium_placeholders() ~ ')) else ' ~ image ~ ' end'
+        "case when event.source.connector in ('mysql', 'mariadb', 'sqlserver') then " ~ image ~ ' when ' ~ found | join(' or ')
+        ~ " or contains(value, '\\\\u') then map_filter(" ~ image ~ ', (name, text) -> text is null or text not in ('
+        ~ spark_cdc._debezium_placeholders() ~ ')) else ' ~ image ~ ' end'
     ) -}}
 {%- endmacro -%}
 
-{#- The connector's `unavailable.value.placeholder`, as it stands in a text, in binary (base64), in a list and in an hstore. -#}
+{#-
+    The connector's `unavailable.value.placeholder`, as it stands in a text, in binary (base64), in a list, in an hstore and,
+    as the list of its bytes, in place of int[] and bigint[].
+-#}
 {%- macro _debezium_placeholders() -%}
     {%- set forms = [] -%}
     {%- for placeholder in spark_cdc._var('spark_cdc__debezium_unavailable_values') -%}
@@ -266,40 +345,72 @@
         {%- do forms.extend([
             text, base64, "concat('[\"', " ~ text ~ ", '\"]')", "concat('[\"', " ~ base64 ~ ", '\"]')",
             "concat('{\"', " ~ text ~ ", '\":\"', " ~ text ~ ", '\"}')",
+            "'[" ~ placeholder.encode('utf-8') | list | join(',') ~ "]'",
         ]) -%}
     {%- endfor -%}
     {{- return(forms | join(', ')) -}}
 {%- endmacro -%}
 
-{#- The flat dialect: one map of texts; `__` fields are Debezium's. A record inside {schema, payload} is unwrapped. -#}
+{#-
+    The flat dialect: one map of texts; `__` fields are Debezium's. A record inside {schema, payload} is unwrapped, but not a
+    row whose columns have these names: the converter's `payload` is an object and never a text.
+-#}
 {%- macro _debezium_flat_header() -%}
+    {%- set is_wrapped -%}
+        size(message) = 2 and map_contains_key(message, 'payload') and map_contains_key(message, 'schema')
+        and coalesce(startswith(message['schema'], '{'), true)
+        and (
+            contains(value, '"payload":{')
+            or value rlike r'"payload"\s*+:\s*+(?:\{|null\s*+[,}])'
+        )
+    {%- endset -%}
     {%- set event -%}
-        case
-            when map_contains_key(message, 'payload') and map_contains_key(message, 'schema')
-                then coalesce(from_json(message['payload'], 'map<string,string>'), map())
-            else message
-        end
+        case when {{ is_wrapped }} then coalesce(from_json(message['payload'], 'map<string,string>'), map()) else message end
+    {%- endset -%}
+    {%- set names = 'map_keys(event)' -%}
+    {%- set is_mark -%}
+        (
+            map_contains_key(event, 'event_count') and map_contains_key(event, 'data_collections')
+            and size(array_except({{ names }}, array('status', 'id', 'event_count', 'data_collections', 'ts_ms'))) = 0
+        )
+    {%- endset -%}
+    {%- set is_ddl -%}
+        (
+            map_contains_key(event, 'tableChanges') and map_contains_key(event, 'source') and map_contains_key(event, 'ddl')
+            and size(array_except(
+                {{ names }}, array('source', 'ts_ms', 'databaseName', 'schemaName', 'ddl', 'tableChanges')
+            )) = 0
+        )
     {%- endset -%}
     {%- set kind -%}
         case
-            when map_keys(event) = array('ts_ms') then 'heartbeat'
-            when map_contains_key(event, 'tableChanges') and map_contains_key(event, 'ddl') then 'ddl'
-            when map_contains_key(event, 'event_count') and event['status'] = 'BEGIN' then 'begin'
-            when map_contains_key(event, 'event_count') and event['status'] = 'END' then 'commit'
+            when {{ names }} = array('ts_ms') then 'heartbeat'
+            when {{ is_ddl }} then 'ddl'
+            when {{ is_mark }} and event['status'] = 'BEGIN' then 'begin'
+            when {{ is_mark }} and event['status'] = 'END' then 'commit'
             else 'rows'
         end
     {%- endset -%}
-    {%- set schema_name = "regexp_replace(get_json_object(message['schema'], '$.name'), r'\\.(Value|Envelope)$', '')" -%}
-    {%- set types = "from_json(message['schema'], 'fields array<struct<field: string, type: string, name: string, "
+    {%- set schema = 'case when ' ~ is_wrapped ~ " then message['schema'] end" -%}
+    {%- set schema_name = "regexp_replace(get_json_object(" ~ schema ~ ", '$.name'), r'\\.(Value|Envelope)$', '')" -%}
+    {%- set types = "from_json(" ~ schema ~ ", 'fields array<struct<field: string, type: string, name: string, "
         ~ "parameters: struct<scale: string>>>').fields" -%}
     {%- set table_name -%}
         coalesce(event['__table'], case when message is not null and {{ kind }} = 'rows' then {# -#}
             try_element_at(split(coalesce({{ schema_name }}, topic), r'\.'), -1) end)
     {%- endset -%}
-    {%- set error_condition -%}
-        size(event) = 0
-        or (map_contains_key(event, 'op') and map_contains_key(event, 'source') and map_contains_key(event, 'after'))
+    {%- set is_envelope = "map_contains_key(event, 'op') and map_contains_key(event, 'source') and map_contains_key(event, 'after')" -%}
+    {%- set contradicts -%}
+        event['__deleted'] not in ('true', 'false')
+        or event['__deleted'] = 'true' and event['__op'] <> 'd'
+        or event['__deleted'] = 'false' and event['__op'] = 'd'
     {%- endset -%}
+    {%- set conditions = {
+        'duplicate_key': 'size(event) <> size(array_distinct(' ~ names ~ '))',
+        'other_format': 'size(event) = 0 or (' ~ is_envelope ~ ')',
+        'unknown_op': "event['__op'] not in ('c', 'u', 'd', 'r')",
+        'other_structure': contradicts,
+    } -%}
     {{- return({
         'event': event,
         'kind': kind,
@@ -311,9 +422,9 @@
         'committed_at': spark_cdc._instant("nullif(event['__source_ts_ms'], '0')", 'milliseconds'),
         'key_columns': 'map_keys(' ~ spark_cdc._debezium_key('key') ~ ')',
         'column_types': spark_cdc._debezium_types(types),
-        'ddl': "case when map_contains_key(event, 'tableChanges') then event['ddl'] end",
-        'error': "'other_format'",
-        'error_condition': error_condition,
+        'ddl': 'case when ' ~ is_ddl ~ " then event['ddl'] end",
+        'error': spark_cdc._debezium_first_of(conditions),
+        'error_condition': '(' ~ conditions.values() | join(') or (') ~ ')',
     }) -}}
 {%- endmacro -%}
 
@@ -342,26 +453,35 @@
         {{- return('cast(null as binary)') -}}
     {%- endif -%}
     {%- set type = 'column_types[' ~ column.literal ~ ']' -%}
+    {%- set plain = spark_cdc.value(text, column, time_zone) -%}
+    {%- set family = column.family -%}
     {%- set read_as = [] -%}
-    {%- if column.encoding is none and column.family in ['date', 'timestamp', 'timestamp_ntz'] -%}
+    {%- if family == 'binary' -%}
+        {%- do read_as.append('when ' ~ spark_cdc._debezium_is_bare(text, column) ~ ' then null') -%}
+    {%- elif column.encoding not in [none, 'base64'] -%}
+        {%- if column.encoding in ['bits', 'big_endian_bits'] -%}
+            {%- do read_as.append('when ' ~ spark_cdc._debezium_is_bare(text, column) ~ ' then null') -%}
+        {%- endif -%}
+    {%- elif family in ['date', 'timestamp', 'timestamp_ntz'] -%}
         {%- set readings = {
             'days': ['io.debezium.time.Date', 'org.apache.kafka.connect.data.Date'],
             'milliseconds': ['io.debezium.time.Timestamp', 'org.apache.kafka.connect.data.Timestamp'],
             'microseconds': ['io.debezium.time.MicroTimestamp'],
             'nanoseconds': ['io.debezium.time.NanoTimestamp'],
         } -%}
-        {%- for encoding, names in readings.items() if encoding in spark_cdc._encodings(column.family) -%}
+        {%- for encoding, names in readings.items() if encoding in spark_cdc._encodings(family) -%}
             {%- do read_as.append(
                 'when ' ~ type ~ ' in (' ~ spark_cdc._literals(names) ~ ') then '
                 ~ spark_cdc.value(text, dict(column, encoding=encoding), time_zone)
             ) -%}
         {%- endfor -%}
-        {%- if column.family == 'date' -%}
+        {%- if family == 'date' and dialect != 'cloudcanal' -%}
             {%- do read_as.append(
-                'when ' ~ text ~ " rlike r'^-?[0-9]{1,7}\\z' then " ~ spark_cdc.value(text, dict(column, encoding='days'), time_zone)
+                'when ' ~ spark_cdc._debezium_is_bare(text, column) ~ ' then '
+                ~ spark_cdc.value(text, dict(column, encoding='days'), time_zone)
             ) -%}
         {%- endif -%}
-    {%- elif column.encoding is none and column.family == 'string' -%}
+    {%- elif family == 'string' -%}
         {%- for encoding, names in {
             'time_milliseconds': ['io.debezium.time.Time', 'org.apache.kafka.connect.data.Time'],
             'time_microseconds': ['io.debezium.time.MicroTime'],
@@ -372,34 +492,98 @@
                 ~ spark_cdc.value(text, dict(column, encoding=encoding), time_zone)
             ) -%}
         {%- endfor -%}
-    {%- elif column.encoding is none and column.family == 'bigint' -%}
+        {%- if dialect != 'cloudcanal' -%}
+            {%- do read_as.append(
+                'when octet_length(' ~ text ~ ') % 4 = 0 and startswith(' ~ type
+                ~ ", 'org.apache.kafka.connect.data.Decimal') then case when " ~ spark_cdc._debezium_is_bare(text, column)
+                ~ ' then ' ~ text ~ ' end'
+            ) -%}
+        {%- endif -%}
+    {%- elif family == 'decimal' -%}
+        {{- return(spark_cdc._debezium_decimal(text, column, type, dialect)) -}}
+    {%- elif family in ['boolean', 'tinyint', 'smallint', 'int', 'bigint', 'float', 'double'] -%}
+        {#- Of bytes the length of the text is a multiple of four: other numbers are read without a look at their type. -#}
+        {%- set may_be_base64 = 'octet_length(' ~ text ~ ') % 4 = 0' -%}
+        {%- set is_text = 'not ' ~ spark_cdc._debezium_is_bare(text, column) -%}
+        {%- if family == 'bigint' -%}
+            {%- do read_as.append(
+                'when ' ~ may_be_base64 ~ ' and ' ~ type ~ " = 'io.debezium.data.Bits' and " ~ is_text ~ ' then '
+                ~ spark_cdc.value(text, dict(column, encoding='bits'), time_zone)
+            ) -%}
+        {%- endif -%}
         {%- do read_as.append(
-            'when ' ~ type ~ " = 'io.debezium.data.Bits' then " ~ spark_cdc.value(text, dict(column, encoding='bits'), time_zone)
+            'when ' ~ may_be_base64 ~ ' and (' ~ type ~ " in ('bytes', 'io.debezium.data.Bits') or startswith(" ~ type
+            ~ ", 'org.apache.kafka.connect.data.Decimal')) and " ~ is_text ~ ' then null'
         ) -%}
-    {%- elif column.encoding is none and column.family == 'decimal' -%}
-        {{- return(spark_cdc._debezium_decimal(text, column, type)) -}}
     {%- endif -%}
-    {%- set plain = spark_cdc.value(text, column, time_zone) -%}
     {{- return('case ' ~ read_as | join(' ') ~ ' else ' ~ plain ~ ' end' if read_as else plain) -}}
 {%- endmacro -%}
 
-{%- macro _debezium_decimal(text, column, type) -%}
-    {%- set as_text = spark_cdc.value('number', dict(column, encoding='text')) -%}
-    {%- set as_base64 = spark_cdc.value(text, dict(column, encoding='base64')) -%}
-    {%- set is_number = text ~ " rlike r'^[+-]?[0-9]++(?:\\.[0-9]++)?(?:[eE][+-]?[0-9]++)?\\z'" -%}
-    {%- set is_quoted = "value rlike concat('\"', " ~ spark_cdc._literal('\\Q' ~ column.name ~ '\\E')
-        ~ ", '\"\\\\s*+:\\\\s*+\"', " ~ text ~ ", '\"')" -%}
-    {%- set unscaled = spark_cdc._big_endian_integer(text) -%}
-    {%- set with_scale = "concat(cast(" ~ unscaled ~ " as string), 'E-', regexp_extract(" ~ type ~ ", '([0-9]+)', 1))" -%}
-    {%- set variable = "from_json(" ~ text ~ ", 'scale int, value string')" -%}
-    {%- set with_own_scale = "concat(cast(" ~ spark_cdc._big_endian_integer(variable ~ '.value') ~ " as string), 'E-', "
-        ~ variable ~ ".scale)" -%}
+{#- True of a number or `true` that stands in the message without quotes: of base64 both may be the text too. -#}
+{%- macro _debezium_is_bare(text, column) -%}
+    {%- set name = column.name | replace('\\', '\\\\') | replace('"', '\\"') -%}
+    {%- set opening = spark_cdc._literal('"' ~ name ~ '":') -%}
+    {%- set pattern = "concat('\"', " ~ spark_cdc._literal('\\Q' ~ name ~ '\\E') ~ ", '\"\\\\s*+:\\\\s*+\\\\Q', " ~ text ~ ", '\\\\E')" -%}
+    {#- The characters up to the colon are those that a number may begin with. CASE: of AND Spark may take the right side first. -#}
     {{- return(
-        "case when startswith(" ~ type ~ ", 'org.apache.kafka.connect.data.Decimal') then "
-        ~ spark_cdc._let('number', with_scale, as_text)
-        ~ " when startswith(" ~ text ~ ", '{') then " ~ spark_cdc._let('number', with_own_scale, as_text)
-        ~ " when " ~ is_number ~ " and (" ~ text ~ " rlike '[.-]' or length(" ~ text ~ ") % 4 <> 0 or not " ~ is_quoted
-        ~ ") then " ~ spark_cdc._let('number', text, as_text)
-        ~ " when not " ~ is_number ~ " then " ~ as_base64 ~ " end"
+        "case when " ~ text ~ " between '+' and ':' or " ~ text ~ " = 'true' then case when " ~ text
+        ~ " rlike r'^(?:[+-]?[0-9]++(?:\\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|true)\\z' then case when contains(value, concat("
+        ~ opening ~ ", " ~ text ~ ")) then true else value rlike " ~ pattern ~ " end else false end else false end"
+    ) -}}
+{%- endmacro -%}
+
+{#-
+    A bare number is itself (the converter's decimal.format=NUMERIC), a text is base64 of the number without its point. Where
+    the message holds the same under this name both with quotes and without, it is neither.
+-#}
+{%- macro _debezium_decimal_text(text, column, type) -%}
+    {%- set name = column.name | replace('\\', '\\\\') | replace('"', '\\"') -%}
+    {%- set quoted = "contains(value, concat(" ~ spark_cdc._literal('"' ~ name ~ '":"') ~ ', ' ~ text ~ ", '\"'))" -%}
+    {%- set scale = spark_cdc._debezium_scale(type) -%}
+    {#- 5E--2 is 5E2. -#}
+    {%- set unscaled = "replace(concat(cast(" ~ spark_cdc._big_endian_integer(text) ~ " as string), 'E-', " ~ scale ~ "), '--')" -%}
+    {{- return(
+        'case when not ' ~ spark_cdc._debezium_is_bare(text, column) ~ ' then ' ~ unscaled ~ ' when not ' ~ quoted ~ ' then '
+        ~ text ~ ' end'
+    ) -}}
+{%- endmacro -%}
+
+{%- macro _debezium_scale(type) -%}
+    {{- return('regexp_extract(' ~ type ~ ", r'\\((-?[0-9]+)\\)', 1)") -}}
+{%- endmacro -%}
+
+{#-
+    By the schema, where it is there: base64 with its scale, bits, or a text that is the number. Without it only a number that
+    cannot be base64 is certain; the declared scale is the source's only where the column says `from base64`.
+-#}
+{%- macro _debezium_decimal(text, column, type, dialect) -%}
+    {%- set as_text = spark_cdc.value('number', dict(column, encoding='text')) -%}
+    {%- set plain = spark_cdc._let('number', text, as_text) -%}
+    {%- set is_decimal = 'startswith(' ~ type ~ ", 'org.apache.kafka.connect.data.Decimal')" -%}
+    {%- set is_bare = spark_cdc._debezium_is_bare(text, column) -%}
+    {%- set is_not_base64 = '(' ~ text ~ " rlike '[.-]' or octet_length(" ~ text ~ ') % 4 <> 0)' -%}
+    {%- if dialect == 'cloudcanal' and column.encoding is none -%}
+        {#- The page has texts in its samples and Debezium's schema in its words: a text that both can be is neither. -#}
+        {{- return(
+            'case when ' ~ is_not_base64 ~ ' or ' ~ is_bare ~ ' or not coalesce(' ~ is_decimal ~ ' or ' ~ type
+            ~ " in ('bytes', 'io.debezium.data.Bits'), false) then " ~ plain ~ ' end'
+        ) -}}
+    {%- endif -%}
+    {%- set of_schema = 'when ' ~ is_decimal ~ ' then '
+        ~ spark_cdc._let('number', spark_cdc._debezium_decimal_text(text, column, type), as_text) -%}
+    {%- if column.encoding -%}
+        {{- return(
+            'case ' ~ of_schema ~ ' when ' ~ is_bare ~ ' then ' ~ plain ~ ' else '
+            ~ spark_cdc.value(text, column) ~ ' end'
+        ) -}}
+    {%- endif -%}
+    {%- set variable = "from_json(" ~ text ~ ", 'scale int, value string')" -%}
+    {%- set with_own_scale = "replace(concat(cast(" ~ spark_cdc._big_endian_integer(variable ~ '.value') ~ " as string), 'E-', "
+        ~ variable ~ ".scale), '--')" -%}
+    {{- return(
+        'case ' ~ of_schema ~ " when startswith(" ~ text ~ ", '{') then " ~ spark_cdc._let('number', with_own_scale, as_text)
+        ~ ' when ' ~ type ~ " = 'io.debezium.data.Bits' then case when not " ~ is_bare ~ ' then '
+        ~ spark_cdc.value(text, dict(column, encoding='bits')) ~ ' end when ' ~ type ~ " = 'bytes' then null when " ~ type
+        ~ " <> '' or " ~ is_not_base64 ~ ' or ' ~ is_bare ~ ' then ' ~ plain ~ ' end'
     ) -}}
 {%- endmacro -%}

@@ -97,6 +97,15 @@
         (event.op in ('c', 'u', 'r') and event.has_document and event.after is null)
         or (event.has_before and event.before is null)
     {%- endset -%}
+    {#- Its document, or the key in its place, has to name the row. -#}
+    {%- set no_key = "event.op in ('u', 'd') and coalesce(size(event.before), 0) < 1 and event.identity['_id'] is null "
+        ~ "and event.after['_id'] is null" -%}
+    {%- set conditions = {'broken_document': broken} -%}
+    {%- do conditions.update(header.conditions) -%}
+    {%- do conditions.update({
+        'key_missing': no_key,
+        'no_sequence': "event.op in ('c', 'u', 'd', 'r') and event.source.ord is not null and event.source.ts_ms is null"
+    }) -%}
     {%- do header.update({
         'event': spark_cdc._debezium_mongodb_event(),
         'event_calls_python': true,
@@ -106,8 +115,8 @@
         'transaction_id': 'coalesce(event.transaction.id, case when event.status is not null then event.id end)',
         'key_columns': "case when event.op in ('c', 'u', 'd', 'r') then array('_id') end",
         'column_types': none,
-        'error_condition': '(' ~ header.error_condition ~ ') or (' ~ broken ~ ')',
-        'error': 'case when ' ~ broken ~ " then 'broken_document' else " ~ header.error ~ ' end',
+        'error_condition': '(' ~ conditions.values() | join(') or (') ~ ')',
+        'error': spark_cdc._debezium_first_of(conditions),
     }) -%}
     {{- return(header) -}}
 {%- endmacro -%}

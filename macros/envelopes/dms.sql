@@ -99,7 +99,9 @@ struct<
     PostgreSQL often the key alone, and may be empty.
 -#}
 {%- macro default__dms_rows(dialect) -%}
-    {%- set is_before = "startswith(name, 'BI_') and map_contains_key(message.data, substr(name, 4))" -%}
+    {#- A row before its insert has no values: with one the column is the table's. -#}
+    {%- set is_before = "startswith(name, 'BI_') and map_contains_key(message.data, substr(name, 4)) "
+        ~ "and (text is null or message.metadata.operation in ('update', 'delete'))" -%}
     {#- A name that stands twice is left in the row, where it is seen; to take it into a map of its own would stop the batch. -#}
     {%- set has_prefix = "contains(value, '\"BI_') and size(message.data) = size(array_distinct(map_keys(message.data)))" -%}
     {%- set image = 'case when ' ~ has_prefix ~ ' then map_filter(message.data, (name, text) -> not (' ~ is_before

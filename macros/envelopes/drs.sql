@@ -17,6 +17,7 @@ struct<
     `schema`: string,
     `table`: string,
     type: string,
+    opType: string,
     dbType: string,
     isDdl: boolean,
     sql: string,
@@ -33,11 +34,24 @@ struct<
     {%- set rows = ['INSERT', 'UPDATE', 'DELETE', 'INIT'] -%}
     {%- set is_row = 'message.type in (' ~ spark_cdc._literals(rows) ~ ')' -%}
     {%- set is_ddl = "(message.type in ('DDL', 'INIT_DDL') or coalesce(message.isDdl, false))" -%}
-    {#- Not of many tables, of partitions or of a cluster: what these empty does not stand in `table`. -#}
-    {%- set is_truncate -%}
-        message.`table` is not null
-        and {{ spark_cdc._truncates_a_table('message.sql') }}
+    {%- set is_truncate = spark_cdc._truncates_a_table('message.sql', 'message.`table`') -%}
+    {#- The page lists no such type: with a statement it is read as any DDL is. -#}
+    {%- set truncate_fault -%}
+        case
+            when {{ is_row }} then null
+            when message.type = 'TRUNCATE' and nullif(message.sql, '') is null then 'unknown_op'
+            else {{ spark_cdc._truncate_fault('message.sql', 'message.`table`') }}
+        end
     {%- endset -%}
+    {#- A row of the full load may well be called an INSERT by the other field. -#}
+    {%- set two_types -%}
+        (
+            message.opType <> message.type
+            and (message.type in ({{ spark_cdc._literals(rows) }}) or message.opType in ({{ spark_cdc._literals(rows) }}))
+            and not (message.type = 'INIT' and message.opType = 'INSERT')
+        )
+    {%- endset -%}
+    {%- set rows_of_none = '(not ' ~ is_row ~ ' and (size(message.data) > 0 or size(message.old) > 0))' -%}
     {%- set sequence = spark_cdc._whole_number('message.id') -%}
     {%- set kind -%}
         case
@@ -48,26 +62,39 @@ struct<
     {%- endset -%}
     {%- set row_list = "case message.type when 'DELETE' then message.old else message.data end" -%}
     {%- set no_rows -%}
-        (coalesce(size({{ row_list }}), 0) < 1 or exists({{ row_list }}, image -> image is null))
+        (coalesce(size({{ row_list }}), 0) < 1 or exists({{ row_list }}, image -> coalesce(size(image), 0) < 1))
     {%- endset -%}
     {%- set lengths_differ -%}
         (message.type = 'UPDATE' and size(message.old) > 0 and size(message.old) <> size(message.data))
     {%- endset -%}
-    {%- set other_source = 'message.dbType is ' ~ ('not null' if dialect == 'mysql' else 'null') -%}
+    {#- The page does not list the names: one that is surely of another dialect is refused. -#}
+    {%- set foreign = {
+        'postgresql': 'mysql|mariadb|oracle|sql ?server|mongo',
+        'oracle': 'mysql|mariadb|postgres|gaussdb|sql ?server|mongo',
+        'sqlserver': 'mysql|mariadb|postgres|gaussdb|oracle|mongo',
+    } -%}
+    {%- set other_source = 'message.dbType is not null' if dialect == 'mysql'
+        else "(message.dbType is null or message.dbType rlike '(?i)" ~ foreign[dialect] ~ "')" -%}
     {%- set error_condition -%}
         message.type is null
         or {{ other_source }}
         or not ({{ is_row }} or {{ is_ddl }})
+        or ({{ is_row }} and coalesce(message.isDdl, false))
+        or {{ two_types }}
+        or {{ rows_of_none }}
         or ({{ is_row }} and {{ no_rows }})
         or {{ lengths_differ }}
+        or {{ truncate_fault }} is not null
         or (({{ is_row }} or {{ is_truncate }}) and {{ sequence }} is null)
     {%- endset -%}
     {%- set error -%}
         case
             when message.type is null or {{ other_source }} then 'other_format'
-            when not ({{ is_row }} or {{ is_ddl }}) then 'unknown_op'
+            when not ({{ is_row }} or {{ is_ddl }}) or ({{ is_row }} and coalesce(message.isDdl, false)) then 'unknown_op'
+            when {{ two_types }} or {{ rows_of_none }} then 'other_structure'
             when {{ is_row }} and {{ no_rows }} then 'no_rows'
             when {{ lengths_differ }} then 'array_lengths_differ'
+            when {{ truncate_fault }} is not null then {{ truncate_fault }}
             else 'no_sequence'
         end
     {%- endset -%}
@@ -78,6 +105,7 @@ struct<
         'database_name': "nullif(message.database, '')",
         'schema_name': "nullif(message.`schema`, '')" if dialect != 'mysql' else none,
         'table_name': 'message.`table`',
+        'names_table': true,
         'op': 'message.type',
         'sequence': 'array_compact(array(' ~ sequence ~ '))',
         'committed_at': 'case when ' ~ has_commit_time ~ ' then ' ~ spark_cdc._instant('message.es', 'milliseconds') ~ ' end',
@@ -113,7 +141,10 @@ struct<
 -#}
 {%- macro default__drs_value(text, column, time_zone, dialect) -%}
     {%- set is_mysql = (dialect or 'mysql') == 'mysql' -%}
-    {%- if column.encoding is not none -%}
+    {%- if column.encoding in ['enum', 'set'] -%}
+        {#- Types have no labels here. -#}
+        {{- return('cast(null as string)') -}}
+    {%- elif column.encoding is not none -%}
         {{- return(spark_cdc.value(text, column, time_zone)) -}}
     {%- elif column.family == 'binary' -%}
         {%- set encoding = {'mysql': 'java_bytes', 'postgresql': 'hex'}.get(dialect or 'mysql') -%}

@@ -28,8 +28,11 @@ struct<
     {%- set others = ['COMMAND', 'FILL', 'FINISH', 'CONTROL', 'RDB', 'NOOP'] -%}
     {%- set operation = 'message.operation' -%}
     {%- set names = "split(message.objectName, r'\\.')" -%}
+    {%- set table_name = 'case when size(' ~ names ~ ') > 1 then ' ~ spark_cdc._dts_avro_name('element_at(' ~ names ~ ', -1)') ~ ' end' -%}
     {#- The statement alone tells that it empties the table. -#}
-    {%- set is_truncate = spark_cdc._truncates_a_table('message.afterText') -%}
+    {%- set is_truncate = spark_cdc._truncates_a_table('message.afterText', table_name) -%}
+    {%- set truncate_fault = 'case when ' ~ operation ~ " = 'DDL' then "
+        ~ spark_cdc._truncate_fault('message.afterText', table_name) ~ ' end' -%}
     {%- set kind -%}
         case
             when {{ operation }} in ({{ spark_cdc._literals(rows) }}) then 'rows'
@@ -43,6 +46,7 @@ struct<
     {%- set no_image -%}
         ({{ operation }} in ('INSERT', 'UPDATE', 'INIT') and message.afterImages is null)
         or ({{ operation }} = 'DELETE' and message.beforeImages is null)
+        or ({{ operation }} = 'DDL' and message.afterText is null)
     {%- endset -%}
     {#- What the vendor's own reader does not know is let pass only where it can hold no change of a row. -#}
     {%- set unknown -%}
@@ -52,19 +56,26 @@ struct<
             and coalesce(message.beforeImages, message.afterImages) is not null
         )
     {%- endset -%}
+    {%- set contradiction -%}
+        ({{ operation }} in ({{ spark_cdc._literals(marks) }}) and (size(message.beforeImages) > 0 or size(message.afterImages) > 0))
+    {%- endset -%}
     {%- set error_condition -%}
         {{ operation }} is null
         or {{ unknown }}
+        or {{ contradiction }}
         or message.imagesWithoutNames
         or {{ no_image }}
         or size({{ names }}) > 3
+        or {{ truncate_fault }} is not null
     {%- endset -%}
     {%- set error -%}
         case
             when {{ operation }} is null then 'other_format'
             when {{ unknown }} then 'unknown_op'
+            when {{ contradiction }} then 'other_structure'
             when message.imagesWithoutNames then 'array_lengths_differ'
             when {{ no_image }} then 'no_image'
+            when size({{ names }}) <= 3 and {{ truncate_fault }} is not null then {{ truncate_fault }}
             else 'other_structure'
         end
     {%- endset -%}
@@ -79,7 +90,8 @@ struct<
         'kind': kind,
         'database_name': spark_cdc._dts_avro_name('get(' ~ names ~ ', 0)'),
         'schema_name': 'case when size(' ~ names ~ ') = 3 then ' ~ spark_cdc._dts_avro_name('get(' ~ names ~ ', 1)') ~ ' end',
-        'table_name': 'case when size(' ~ names ~ ') > 1 then ' ~ spark_cdc._dts_avro_name('element_at(' ~ names ~ ', -1)') ~ ' end',
+        'table_name': table_name,
+        'names_table': true,
         'op': operation,
         'sequence': 'cast(array() as array<decimal(20,0)>)',
         'committed_at': 'case when message.sourceTimestamp > 0 then '

@@ -31,17 +31,28 @@ struct<
     {%- set image = spark_cdc._goldengate_image(dialect) -%}
     {%- set no_image = '(' ~ op ~ " in ('I', 'U', 'D') and coalesce(size(" ~ image ~ '), 0) < 1)' -%}
     {%- set sequence = spark_cdc._whole_number(pos) -%}
+    {#- A value that is there and said to be missing: which is true cannot be known. -#}
+    {%- set contradictions = [] -%}
+    {%- for image in (['message'] if dialect == 'row' else ['message.before', 'message.after']) -%}
+        {%- do contradictions.append(
+            'exists(map_entries(' ~ image ~ "), entry -> endswith(entry.key, '_isMissing') and entry.value = 'true' and "
+            ~ image ~ '[left(entry.key, length(entry.key) - 10)] is not null)'
+        ) -%}
+    {%- endfor -%}
+    {%- set contradicts = "(contains(value, '_isMissing') and (coalesce(" ~ contradictions | join(', false) or coalesce(') ~ ', false)))' -%}
     {%- set error_condition -%}
         {{ op }} is null
         or {{ op }} not in ('I', 'U', 'D', 'T')
         or {{ no_image }}
         or ({{ pos }} is not null and {{ sequence }} is null)
+        or {{ contradicts }}
     {%- endset -%}
     {%- set error -%}
         case
             when {{ op }} is null then 'other_format'
             when {{ op }} not in ('I', 'U', 'D', 'T') then 'unknown_op'
             when {{ no_image }} then 'no_image'
+            when {{ contradicts }} then 'other_structure'
             else 'no_sequence'
         end
     {%- endset -%}

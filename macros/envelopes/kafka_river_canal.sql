@@ -29,6 +29,10 @@ struct<
             'texts', transform(message.columns, c -> case when not c['null'] <=> 'true' then c['v'] end),
             'updated', filter(message.columns, c -> c['updated'] = 'true'),
             'keys_in_columns', flatten(transform(message.columns, (c, n) -> transform(map_keys(c), name -> concat(n, name)))),
+            -- only of such a text is the message looked at again: a value that is an object comes as its text
+            'may_be_nested', exists(message.columns, c ->
+                left(c['v'], 1) in ('{', '[') or left(c['origin_val'], 1) in ('{', '[')
+            ),
             -- the flag `null` is false or missing where `v` has a text; of an update each column says if it was changed
             'is_sound', forall(message.columns, c ->
                 c['n'] is not null
@@ -38,6 +42,11 @@ struct<
                     else false
                 end
                 and (message.event <> 'u' or coalesce(c['updated'], '') in ('true', 'false'))
+                -- a key was never null, so this old key is not known
+                and not (
+                    message.event = 'u' and c['updated'] = 'true' and c['origin_val'] is null
+                    and coalesce(array_contains(message.keys, c['n']), false)
+                )
             )
         )
     {%- endset -%}
@@ -48,11 +57,19 @@ struct<
             or size(event.keys_in_columns) <> size(array_distinct(event.keys_in_columns))
         )
     {%- endset -%}
+    {%- set committed_at = spark_cdc._instant('case when message.time > 0 then message.time end', 'milliseconds') -%}
+    {%- set other_structure -%}
+        (
+            not coalesce(event.is_sound, false)
+            or (event.may_be_nested and value rlike r'"(?:v|origin_val)"\s*+:\s*+[\[{]')
+            or (message.time > 0 and {{ committed_at }} is null)
+        )
+    {%- endset -%}
     {%- set error_condition -%}
         message.event is null
         or message.event not in ('i', 'u', 'd')
         or {{ no_image }}
-        or not coalesce(event.is_sound, false)
+        or {{ other_structure }}
         or {{ duplicate_key }}
         or {{ position }} is null
         or {{ file_number }} is null
@@ -63,7 +80,7 @@ struct<
             when message.event not in ('i', 'u', 'd') then 'unknown_op'
             when {{ no_image }} then 'no_image'
             when {{ duplicate_key }} then 'duplicate_key'
-            when not coalesce(event.is_sound, false) then 'other_structure'
+            when {{ other_structure }} then 'other_structure'
             else 'no_sequence'
         end
     {%- endset -%}
@@ -73,9 +90,10 @@ struct<
         'database_name': 'message.db',
         'schema_name': none,
         'table_name': 'message.`table`',
+        'names_table': true,
         'op': 'message.event',
         'sequence': 'array_compact(array(' ~ file_number ~ ', ' ~ position ~ '))',
-        'committed_at': 'case when message.time > 0 then ' ~ spark_cdc._instant('message.time', 'milliseconds') ~ ' end',
+        'committed_at': committed_at,
         'transaction_id': none,
         'key_columns': 'array_sort(array_distinct(message.keys))',
         'column_types': spark_cdc._map_of('event.names', 'event.types'),

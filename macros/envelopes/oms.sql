@@ -28,10 +28,14 @@ struct<
     {%- set rows = ['INSERT', 'UPDATE', 'DELETE', 'ROW'] -%}
     {%- set op = 'message.recordType' -%}
     {%- set meta = 'message.allMetaData' -%}
-    {%- set ddl = "element_at(message.postStruct, 'ddl')" -%}
-    {%- set sequence = spark_cdc._oms_sequence(meta ~ '.storeDataSequence') -%}
+    {%- set before, after = spark_cdc._has_columns('message.prevStruct', dialect), spark_cdc._has_columns('message.postStruct', dialect) -%}
+    {#- A statement is OMS's own entry of the image after; one that stands before it alone says the same. -#}
+    {%- set ddl_before, ddl_after = "element_at(message.prevStruct, 'ddl')", "element_at(message.postStruct, 'ddl')" -%}
+    {%- set ddl = 'coalesce(' ~ ddl_after ~ ', ' ~ ddl_before ~ ')' -%}
+    {%- set sequence = spark_cdc._oms_sequence(meta ~ '.storeDataSequence', nulls=[]) -%}
     {#- OMS has no record type for it. -#}
-    {%- set is_truncate = op ~ " = 'DDL' and " ~ meta ~ '.table_name is not null and ' ~ spark_cdc._truncates_a_table(ddl) -%}
+    {%- set is_truncate = op ~ " = 'DDL' and " ~ spark_cdc._truncates_a_table(ddl, meta ~ '.table_name') -%}
+    {%- set truncate_fault = 'case when ' ~ op ~ " = 'DDL' then " ~ spark_cdc._truncate_fault(ddl, meta ~ '.table_name') ~ ' end' -%}
     {%- set kind -%}
         case
             when {{ op }} in ({{ spark_cdc._literals(rows) }}) then 'rows'
@@ -41,14 +45,27 @@ struct<
             else 'other'
         end
     {%- endset -%}
+    {#- Nothing else tells that a DDL emptied its table. A number or an object in the statement's place is none. -#}
     {%- set no_image -%}
-        ({{ op }} in ('INSERT', 'UPDATE', 'ROW') and message.postStruct is null)
-        or ({{ op }} = 'DELETE' and message.prevStruct is null)
+        ({{ op }} in ('INSERT', 'UPDATE', 'ROW') and not {{ after }})
+        or ({{ op }} = 'DELETE' and not {{ before }})
+        or ({{ op }} = 'DDL' and not coalesce({{ ddl }} rlike r'^\s*+(?:[A-Za-z(#]|/[*]|--)', false))
+    {%- endset -%}
+    {%- set committed_at = spark_cdc._instant(meta ~ '.`timestamp`', 'seconds') -%}
+    {%- set no_time = meta ~ ".`timestamp` <> '' and " ~ committed_at ~ ' is null' -%}
+    {%- set contradiction -%}
+        ({{ op }} in ('INSERT', 'ROW', 'HEARTBEAT') and {{ before }})
+        or ({{ op }} in ('DELETE', 'HEARTBEAT') and {{ after }})
+        or ({{ op }} = 'DDL' and {{ ddl_before }} <> {{ ddl_after }})
+        or ({{ op }} <> 'HEARTBEAT' and coalesce({{ meta }}.table_name, {{ meta }}.db) is null)
     {%- endset -%}
     {%- set error_condition -%}
         {{ op }} is null
         or {{ op }} not in ({{ spark_cdc._literals(rows + ['DDL', 'HEARTBEAT']) }})
         or {{ no_image }}
+        or {{ truncate_fault }} is not null
+        or {{ contradiction }}
+        or ({{ no_time }})
         or {{ sequence }} is null
     {%- endset -%}
     {%- set error -%}
@@ -56,6 +73,8 @@ struct<
             when {{ op }} is null then 'other_format'
             when {{ op }} not in ({{ spark_cdc._literals(rows + ['DDL', 'HEARTBEAT']) }}) then 'unknown_op'
             when {{ no_image }} then 'no_image'
+            when {{ truncate_fault }} is not null then {{ truncate_fault }}
+            when {{ contradiction }} or ({{ no_time }}) then 'other_structure'
             else 'no_sequence'
         end
     {%- endset -%}
@@ -75,9 +94,10 @@ struct<
         'database_name': database,
         'schema_name': none,
         'table_name': meta ~ '.table_name',
+        'names_table': true,
         'op': op,
         'sequence': 'array(' ~ sequence ~ ')',
-        'committed_at': spark_cdc._instant(meta ~ '.`timestamp`', 'seconds'),
+        'committed_at': 'case when ' ~ meta ~ ".`timestamp` <> '0' then " ~ committed_at ~ ' end',
         'transaction_id': 'coalesce(nullif(' ~ meta ~ ".transId, ''), nullif(" ~ meta ~ ".uniqueId, ''))",
         'key_columns': 'split(nullif(' ~ meta ~ ".record_primary_key, ''), r'\\x01')",
         'column_types': 'transform_values(from_json(' ~ types ~ ", 'map<string,struct<schemaType:string>>'), "
@@ -88,11 +108,17 @@ struct<
     }) -}}
 {%- endmacro -%}
 
-{#- A number that orders, 0 where there is none ("null" in one serialisation), NULL where the text is no number. -#}
-{%- macro _oms_sequence(text) -%}
+{#- True of an image that names a column: without one it is no row. The types of the dialect `extended` are no column. -#}
+{%- macro _has_columns(image, dialect=none) -%}
+    {%- set others = "case when map_contains_key(" ~ image ~ ", '__light_type') then 1 else 0 end" -%}
+    {{- return('coalesce(size(' ~ image ~ ') > ' ~ (others if dialect == 'extended' else 0) ~ ', false)') -}}
+{%- endmacro -%}
+
+{#- A number that orders, 0 where there is none (also as one of the texts `nulls`), NULL where the text is no number. -#}
+{%- macro _oms_sequence(text, nulls=['', 'null']) -%}
     {{- return(
-        "case when " ~ text ~ " is null or " ~ text ~ " in ('', 'null') then 0BD when " ~ text
-        ~ " rlike r'^[0-9]{1,20}\\z' then cast(" ~ text ~ ' as decimal(20,0)) end'
+        "case when " ~ text ~ " is null" ~ (' or ' ~ text ~ ' in (' ~ spark_cdc._literals(nulls) ~ ')' if nulls)
+        ~ " then 0BD when " ~ text ~ " rlike r'^[0-9]{1,20}\\z' then cast(" ~ text ~ ' as decimal(20,0)) end'
     ) -}}
 {%- endmacro -%}
 
@@ -107,6 +133,7 @@ struct<
         'op': 'case ' ~ op ~ " when 'ROW' then 'snapshot' else lower(" ~ op ~ ') end',
         'image': 'case when ' ~ op ~ " = 'DELETE' then " ~ before ~ ' else ' ~ after ~ ' end',
         'before': 'case when ' ~ op ~ " in ('UPDATE', 'DELETE') then " ~ before ~ ' end',
+        'old_key': 'case when ' ~ op ~ " = 'UPDATE' then message.prevStruct end",
     }) -}}
 {%- endmacro -%}
 
@@ -124,6 +151,14 @@ struct<
         {{- return(
             'case when ' ~ text ~ " in ('Nan', 'Inf', '-Inf') then " ~ named ~ ' else '
             ~ spark_cdc.value(text, column, time_zone) ~ ' end'
+        ) -}}
+    {%- endif -%}
+    {%- if column.family == 'date' and column.encoding in [none, 'text'] -%}
+        {#- Oracle's DATE has a time of day. -#}
+        {%- set day = 'left(' ~ text ~ ', 10)' -%}
+        {{- return(
+            'case when ' ~ text ~ " rlike r'^.{10} 00:00:00(?:[.]0++)?\\z' then " ~ spark_cdc.value(day, column, time_zone)
+            ~ ' else ' ~ spark_cdc.value(text, column, time_zone) ~ ' end'
         ) -}}
     {%- endif -%}
     {%- if column.family in ['timestamp', 'timestamp_ntz'] and column.encoding in [none, 'text'] -%}

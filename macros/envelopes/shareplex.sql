@@ -32,13 +32,27 @@ struct<
     {%- set kind -%}
         case {{ op }} when 'TRUNCATE' then 'truncate' when 'DROP COLUMN' then 'ddl' else 'rows' end
     {%- endset -%}
-    {%- set no_image = op ~ ' in (' ~ spark_cdc._literals(rows) ~ ') and message.data is null' -%}
+    {#- An update that changed nothing has no column in `data`, where `data` has only what changed. -#}
+    {%- set updates = ['upd', 'UPDATE'] | select('in', ops) | list if dialect != 'flink' else [] -%}
+    {%- set whole_rows = rows | reject('in', updates) | list -%}
+    {%- set no_image -%}
+        {{ op }} in ({{ spark_cdc._literals(rows) }}) and message.data is null
+        or {{ op }} in ({{ spark_cdc._literals(whole_rows) }}) and not {{ spark_cdc._has_columns('message.data') }}
+    {%- endset -%}
+    {%- set time = 'message.meta.`time`' -%}
+    {%- set contradiction -%}
+        ({{ time }} <> '' and not ({{ time }} like '____-__-__%__:__%' and try_cast({{ time }} as timestamp) is not null))
+        {%- if dialect in [none, 'oms'] %}
+        or ({{ op }} in ('ins', 'del') and {{ spark_cdc._has_columns('message.key') }})
+        {%- endif %}
+    {%- endset -%}
     {%- set no_sequence = scn ~ ' is null' if dialect in [none, 'oms'] else scn ~ ' is null or ' ~ seq ~ ' is null' -%}
     {%- set table = 'message.meta.`table`' -%}
     {%- set error_condition -%}
         {{ op }} is null
         or {{ op }} not in ({{ spark_cdc._literals(ops) }})
         or ({{ no_image }})
+        or {{ contradiction }}
         or {{ no_sequence }}
     {%- endset -%}
     {%- set error -%}
@@ -46,18 +60,20 @@ struct<
             when {{ op }} is null then 'other_format'
             when {{ op }} not in ({{ spark_cdc._literals(ops) }}) then 'unknown_op'
             when {{ no_image }} then 'no_image'
+            when {{ contradiction }} then 'other_structure'
             else 'no_sequence'
         end
     {%- endset -%}
     {#- A time without a zone is a wall clock that nobody names: no instant. -#}
-    {%- set committed_at = "case when message.meta.`time` rlike r'(?:Z|[+-][0-9]{2}:?[0-9]{2})\\z' then "
-        ~ "try_cast(message.meta.`time` as timestamp) end" -%}
+    {%- set committed_at = 'case when ' ~ time ~ " rlike r'(?:Z|[+-][0-9]{2}:?[0-9]{2})\\z' then try_cast(" ~ time
+        ~ ' as timestamp) end' -%}
     {{- return({
         'nested': spark_cdc._keys_of('meta'),
         'kind': kind,
         'database_name': 'case when contains(' ~ table ~ ", '.') then substring_index(" ~ table ~ ", '.', 1) end",
         'schema_name': none,
         'table_name': 'substr(' ~ table ~ ', instr(' ~ table ~ ", '.') + 1)",
+        'names_table': true,
         'op': op,
         'sequence': 'array(' ~ scn ~ ')' if dialect in [none, 'oms']
             else 'array(' ~ scn ~ ', case when ' ~ scn ~ ' > 0 then ' ~ seq ~ ' else 0BD end)',
@@ -94,6 +110,7 @@ struct<
         'op': op_name,
         'image': 'case when ' ~ op ~ " = 'upd' then " ~ updated ~ ' else message.data end',
         'before': 'case ' ~ op ~ " when 'del' then message.data when 'upd' then message.key end",
+        'old_key': 'case ' ~ op ~ " when 'upd' then coalesce(message.key, cast(map() as map<string,string>)) end",
     }) -}}
 {%- endmacro -%}
 

@@ -41,13 +41,26 @@
             'Pass a raw table first, or messages=ref(...) of a model made by spark_cdc.messages.'
         ) -%}
     {%- endif -%}
-    {%- do spark_cdc._require_text('changes', 'table', table, 'Write the source table\'s name as its messages do.') -%}
+    {%- if messages is not none and raw_columns is not none -%}
+        {%- do spark_cdc._raise(
+            'changes', 'raw_columns', 'left out beside `messages`', spark_cdc._show(raw_columns),
+            'A messages model has Kafka\'s own names: give raw_columns to spark_cdc.messages.'
+        ) -%}
+    {%- endif -%}
+    {%- for argument, name in {'database': database, 'schema': schema, 'table': table}.items()
+        if name is not none or argument == 'table' -%}
+        {%- do spark_cdc._require_text('changes', argument, name, 'Write the source ' ~ argument ~ '\'s name as its messages do.') -%}
+    {%- endfor -%}
     {%- if key != [] -%}
         {%- do spark_cdc._require_names(
             'changes', 'key', key, 'Name the columns that identify a row, such as key=[\'id\'], or key=[] where there are none.'
         ) -%}
     {%- endif -%}
+    {%- do spark_cdc._require_time_zone('changes', time_zone) -%}
     {%- set parsed_columns = spark_cdc._columns(columns, format, 'changes') -%}
+    {%- if this is not none -%}
+        {%- do spark_cdc._require_names_told_apart('changes', columns) -%}
+    {%- endif -%}
     {%- for name in key -%}
         {%- do spark_cdc._require_one_of('changes', 'key', name, columns.keys() | list) -%}
     {%- endfor -%}
@@ -120,7 +133,7 @@ read_again as (
 {{ spark_cdc._row_changes(
     format, dialect,
     "(kind in ('rows', 'truncate') and " ~ of_this_table ~ ") or kind = 'unreadable'",
-    columns
+    columns, key
 ) }},
 
 {{ spark_cdc._typed_changes(

@@ -1,6 +1,7 @@
 {#-
     Raw messages -> one row per message or row change, images as texts: what `spark-cdc decode` prints. Numbers keep the
     very text that they have in the message; a column that the message does not carry is not in the image.
+    Of a format whose updates change parts of nested values `patched` has the names in the image that are paths to such parts.
 -#}
 {%- macro decoded(relation, format, dialect=none, raw_columns=none) -%}
     {%- do spark_cdc._require_format('decoded', format, dialect) -%}
@@ -30,6 +31,7 @@ select
     op,
     {{ before if rows.get('exact') else spark_cdc._unquoted_image(before) }} as before,
     case when op <> 'delete' then {{ 'image' if rows.get('exact') else spark_cdc._unquoted_image('image') }} end as after,
+    {{ 'map_keys(patches)' if rows.get('patches') else 'cast(null as array<string>)' }} as patched,
     sequence,
     committed_at,
     key_columns,

@@ -13,7 +13,8 @@
                                  `_header_columns` lists; further `event`, an expression over `message` that all others may
                                  read by that name, `event_calls_python`, true where it does (it is then evaluated once,
                                  below all filters), `nested`, the text of an object below the message whose keys may not
-                                 stand twice, `splits_updates`, true where an update may be two messages, and `document`,
+                                 stand twice, `splits_updates`, true where an update may be two messages, `names_table`,
+                                 true where a row or a truncate without a table is an error, and `document`,
                                  where a message is no JSON: an expression over the raw `value`, mostly a Python function,
                                  that gives it as JSON text. That text is `value` from then on, also in a messages model
     `<format>_rows(dialect)`     a mapping of SQL expressions over `message`: see `_row_changes`
@@ -137,8 +138,12 @@ checked as (
             {%- endif %}
             when {{ header.get('error_condition') or 'false' }} then {{ header.get('error') or "'other_format'" }}
             when not_as_declared is not null then 'other_structure'
-            -- a surrogate without its partner is no character: the text cannot have left a source so
-            when contains(value, '\\u') and value rlike {{ spark_cdc._lone_surrogate() }} then 'lone_surrogate'
+            {%- if header.get('names_table') %}
+            -- the kind is only worked out where there is no table
+            when coalesce({{ header.table_name | trim | indent(12) }}, '') = ''
+                and {{ header.kind | trim | indent(16) }} in ('rows', 'truncate') then 'other_structure'
+            {%- endif %}
+            when {{ spark_cdc._has_lone_surrogate('value') }} then 'lone_surrogate'
         end
     )) exploded as error_code
 
@@ -196,6 +201,12 @@ envelopes as (
         'topic': 'topic', 'partition': 'partition', 'offset': 'offset', 'timestamp': 'timestamp', 'key': 'key',
         'value': 'value', 'headers': none,
     } -%}
+    {%- if raw_columns is not none and raw_columns is not mapping -%}
+        {%- do spark_cdc._raise(
+            'messages', 'raw_columns', 'a mapping of Kafka\'s names to the raw table\'s', spark_cdc._show(raw_columns),
+            'Write raw_columns={\'value\': \'payload\'}, or leave it out where the raw table has Kafka\'s own names.'
+        ) -%}
+    {%- endif -%}
     {%- for name, expression in (raw_columns or {}).items() -%}
         {%- do spark_cdc._require_one_of('messages', 'raw_columns', name, names.keys() | list) -%}
         {%- do names.update({name: expression}) -%}

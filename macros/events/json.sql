@@ -26,23 +26,30 @@ from_json(
 {#-
     Spark turns a JSON number with a point or an exponent into a double before it gives its text: 1.50 becomes 1.5 and
     20 digits become 17. Here each such number is put in quotes behind U+FDD0, a code point that is no character, so that
-    its text survives, and `_unquoted_image` takes the mark away. Strings are stepped over; a number that is not JSON
-    stays bare and is refused by the parser.
+    its text survives, and `_unquoted_image` takes the mark away; where a text has this code point, it stands twice in
+    between. Strings are stepped over; a number that is not JSON stays bare and is refused by the parser.
 -#}
 {%- macro _quote_numbers(text) -%}
-    {%- set integer = "(?!-0(?![0-9.eE]))-?(?:0|[1-9][0-9]*+)(?![0-9.eE+-])" -%}
-    {%- set skipped = "[^\"0-9-]++|\"(?:[^\"\\\\]++|\\\\.)*+\"|" ~ integer -%}
     {%- set number = "-?(?:0|[1-9][0-9]*+)(?:\\.[0-9]++)?(?:[eE][+-]?[0-9]++)?(?![0-9.eE+-])" -%}
+    {%- set marks_doubled = "case when " ~ text ~ " rlike r'\\x{FDD0}|\\\\u[fF][dD]{2}0' then regexp_replace(" ~ text
+        ~ ", r'\\x{FDD0}|(?<!\\\\)((?:\\\\\\\\)*+)\\\\u[fF][dD]{2}0', '$1\\uFDD0\\uFDD0') else " ~ text ~ " end" -%}
     {{- return(
-        "regexp_replace(" ~ text ~ ", r'(?s)\\G((?:" ~ skipped ~ ")*+)(" ~ number ~ ")', '$1\"\\uFDD0$2\"')"
+        "regexp_replace(" ~ marks_doubled ~ ", r'(?s)\\G(" ~ spark_cdc._whole_numbers_and_texts() ~ ")(" ~ number ~ ")', '$1\"\\uFDD0$2\"')"
     ) -}}
+{%- endmacro -%}
+
+{#- Regular expression of all of a JSON text that from_json gives as it stands, up to the first number that it does not. -#}
+{%- macro _whole_numbers_and_texts() -%}
+    {%- set integer = "(?!-0(?![0-9.eE]))-?(?:0|[1-9][0-9]*+)(?![0-9.eE+-])" -%}
+    {{- return("(?:[^\"0-9-]++|\"(?:[^\"\\\\]++|\\\\.)*+\"|" ~ integer ~ ")*+") -}}
 {%- endmacro -%}
 
 {#- An image whose numbers were quoted -> the image with the numbers' own texts, also inside nested values. -#}
 {%- macro _unquoted_image(image) -%}
     {{- return(
-        "transform_values(" ~ image ~ ", (name, text) -> case when startswith(text, '\\uFDD0') then substr(text, 2) "
-        ~ "else regexp_replace(text, r'\"\\x{FDD0}([^\"]*+)\"', '$1') end)"
+        "transform_values(" ~ image ~ ", (name, text) -> case when not contains(text, '\\uFDD0') then text "
+        ~ "when startswith(text, '\\uFDD0') and substr(text, 2, 1) <> '\\uFDD0' then substr(text, 2) "
+        ~ "else replace(regexp_replace(text, r'\"\\x{FDD0}(?!\\x{FDD0})([^\"]*+)\"', '$1'), '\\uFDD0\\uFDD0', '\\uFDD0') end)"
     ) -}}
 {%- endmacro -%}
 
@@ -67,11 +74,12 @@ case
 end
 {%- endmacro -%}
 
-{%- macro _lone_surrogate() -%}
+{#- A surrogate without its partner is no character: the text cannot have left a source so. -#}
+{%- macro _has_lone_surrogate(text) -%}
     {%- set low = "\\\\u[dD][c-fC-F][0-9a-fA-F]{2}" -%}
     {%- set high = "\\\\u[dD][89abAB][0-9a-fA-F]{2}" -%}
     {{- return(
-        "r'(?<!\\\\)(?:\\\\\\\\)*+(?:" ~ high ~ "(?!" ~ low ~ ")|(?<!" ~ high ~ ")" ~ low ~ ")'"
+        "contains(" ~ text ~ ", '\\\\u') and replace(" ~ text ~ ", '\\\\\\\\', '  ') rlike r'" ~ high ~ "(?!" ~ low ~ ")|(?<!" ~ high ~ ")" ~ low ~ "'"
     ) -}}
 {%- endmacro -%}
 

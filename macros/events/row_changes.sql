@@ -17,6 +17,8 @@
               true where nothing tells if a column that is not in `image` became null or was not changed
     patches   of an update that changes parts of values, map<string,string> of column -> what is done to its parts, as
               `cdc_mongo_patched` reads it
+    old_key   of an update, the map that tells the key before it. A column of the model's key that is not in it had a value
+              that nobody knows, and the old row would stay. Null where the message has no such map
     exact     true where every text of an image is the source's own already, because the format writes its numbers in quotes
               or reads them with a Python function: the message is then not read a second time for its numbers. Such a
               function has to say so, because Spark refuses a Python function inside a lambda
@@ -26,9 +28,10 @@
     `sequence` is the vendor's order in parts, then the offset, then the position in the message: an array, because arrays
     compare part by part and one type serves every format.
 -#}
-{%- macro _row_changes(format, dialect, where, columns=none) -%}
+{%- macro _row_changes(format, dialect, where, columns=none, key=[]) -%}
     {%- set header = spark_cdc._format_macro(format, 'header')(dialect) -%}
     {%- set rows = spark_cdc._format_macro(format, 'rows')(dialect) -%}
+    {%- set old_key_columns = (columns or []) | selectattr('name', 'in', key) | list if rows.get('old_key') else [] -%}
 row_changes as (
 
     select
@@ -42,7 +45,17 @@ row_changes as (
         headers,
         batch,
         kind,
+        {%- if old_key_columns %}
+        case
+            when error_code is not null then error_code
+            {%- for column in old_key_columns %}
+            when kind = 'rows' and not map_contains_key({{ rows.old_key }}, {{ column.literal }})
+                and coalesce(map_contains_key({{ rows.image | trim | indent(16) }}, {{ column.literal }}), true) then 'key_missing'
+            {%- endfor %}
+        end as error_code,
+        {%- else %}
         error_code,
+        {%- endif %}
         database_name,
         schema_name,
         table_name,
@@ -83,13 +96,21 @@ exact_changes as (
 {%- endif %}
 {%- if header.get('splits_updates') %},
 
+{#- A half as one thing that can be compared: a map cannot. -#}
+{%- set half_before = "named_struct('columns', size(before), 'texts', before_texts)" if columns else 'sort_array(map_entries(before))' %}
+{%- set half_after = "named_struct('columns', size(image), 'texts', image_texts)" if columns else 'sort_array(map_entries(image))' %}
 half_changes as (
 
     select
         array_sort(collect_set(offsets[0])) as offsets,
         max(batch) as batch,
         min_by(struct(*), offset) filter (where half = 'before') as before_half,
-        min_by(struct(*), offset) filter (where not half <=> 'before') as after_half
+        min_by(struct(*), offset) filter (where not half <=> 'before') as after_half,
+        coalesce(
+            min({{ half_before }}) filter (where half = 'before') <> max({{ half_before }}) filter (where half = 'before'), false
+        ) or coalesce(
+            min({{ half_after }}) filter (where half = 'after') <> max({{ half_after }}) filter (where half = 'after'), false
+        ) as is_contradiction
     from {{ 'exact_changes' if columns else 'row_changes' }}
     -- a change that is whole is a group of its own: to take such rows out first would parse all messages twice
     group by
@@ -102,17 +123,21 @@ half_changes as (
 
 ),
 
-{#- A pair is one update under the order of its second half; a half without its partner keeps its mark. #}
+{#-
+    A pair is one update under the order of its second half; a half without its partner keeps its mark. Which of several
+    different halves belong together nobody knows.
+#}
 paired_changes as (
 
     select
         {%- for name in [
-            'topic', 'partition', 'offset', 'timestamp', 'key', 'value', 'headers', 'kind', 'error_code', 'database_name',
+            'topic', 'partition', 'offset', 'timestamp', 'key', 'value', 'headers', 'kind', 'database_name',
             'schema_name', 'table_name', 'vendor_sequence', 'sequence', 'committed_at', 'transaction_id', 'key_columns',
             'column_types', 'ddl', 'position', 'op',
         ] %}
         coalesce(after_half.{{ name }}, before_half.{{ name }}) as {{ name }},
         {%- endfor %}
+        case when is_contradiction then 'other_structure' else coalesce(after_half.error_code, before_half.error_code) end as error_code,
         -- a half that was sent again stands behind the two
         array_distinct(concat(array_compact(array(before_half.offsets[0], after_half.offsets[0])), offsets)) as offsets,
         batch,

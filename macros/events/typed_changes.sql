@@ -87,6 +87,8 @@ typed_changes as (
             {%- endif %}
             {%- for column in columns if column.name in key %}
             when image_texts.{{ column.quoted }} is null then {{ spark_cdc._error("'key_missing'", column.literal) }}
+            when op = 'update' and before_texts.{{ column.quoted }} is null and map_contains_key(before, {{ column.literal }}) then {# -#}
+                {{ spark_cdc._error("'key_missing'", spark_cdc._literal('before ' ~ column.name)) }}
             {%- endfor %}
             {%- if rows.get('absent_is_error') %}
             when absent_is_error and size(absent) > 0 then {{ spark_cdc._error("'null_left_out'", "array_join(absent, ', ')") }}
@@ -132,8 +134,10 @@ typed_changes as (
 
 {#- The texts of the declared columns stand in structs from here on: a look into a map costs more, and each is read often. -#}
 {%- macro _with_exact_numbers(source, format, dialect, columns) -%}
-    {%- set exact_columns = columns | selectattr('family', 'in', ['decimal', 'float', 'double', 'string', 'variant']) | list
-        + columns | selectattr('encoding', 'equalto', 'seconds') | list -%}
+    {%- set exact_columns = columns | selectattr('family', 'in', [
+        'decimal', 'float', 'double', 'string', 'variant', 'timestamp', 'timestamp_ntz'
+    ]) | list -%}
+    {%- set is_exact = not exact_columns or spark_cdc._format_macro(format, 'rows')(dialect).get('exact') -%}
     {%- set with_texts -%}
         select
             *,
@@ -141,7 +145,7 @@ typed_changes as (
             {{ spark_cdc._texts('before', columns) }} as before_texts
         from {{ source }}
     {%- endset -%}
-    {%- if not exact_columns or spark_cdc._format_macro(format, 'rows')(dialect).get('exact') -%}
+    {%- if is_exact -%}
         {{- return(with_texts) -}}
     {%- endif -%}
     {%- set header = spark_cdc._format_macro(format, 'header')(dialect) -%}
@@ -163,10 +167,14 @@ select
 from (
     select
         *,
+        -- CASE in CASE, because Spark takes what stands twice in an AND out of it and computes it for each row
         case
             when {{ spark_cdc._needs_exact_numbers('image_texts', exact_columns) | trim | indent(12) }}
-                or {{ spark_cdc._needs_exact_numbers('before_texts', exact_columns) | trim | indent(12) }}
-                then {{ spark_cdc._let('message', message_again, images) | indent(12) }}
+                or {{ spark_cdc._needs_exact_numbers('before_texts', exact_columns, 'image_texts') | trim | indent(12) }}
+                then case
+                    when {{ spark_cdc._holds_bare_fractions('value') }}
+                        then {{ spark_cdc._let('message', message_again, images) | indent(20) }}
+                end
         end as exact
     from (
         {{ with_texts | trim }}
@@ -182,30 +190,45 @@ from (
     {{- return('case when ' ~ image ~ ' is not null then named_struct(' ~ fields | join(', ') ~ ') end') -}}
 {%- endmacro -%}
 
+{#- True where from_json gives another text than a number of the message has: its point or its exponent, or -0, is not quoted. -#}
+{%- macro _holds_bare_fractions(value) -%}
+    {{- return('not ' ~ value ~ " rlike r'(?s)^" ~ spark_cdc._whole_numbers_and_texts() ~ "\\z'") -}}
+{%- endmacro -%}
+
 {#-
-    True where a text may be what from_json made of a bare number, or of a nested value with numbers, and the message does not
-    hold that very text in quotes. What it makes is the text of a double (1.50 comes out as 1.5, 1e400 as "Infinity" with the quotes), or 0 of -0.
+    True where a text may be what from_json made of a bare number, or of a nested value with numbers. What it makes is the
+    text of a double (1.50 comes out as 1.5, 1e400 as "Infinity" with the quotes), or 0 of -0. It is none where the message
+    has that very text in quotes, nothing like it under the column's name, and no name with an escape. What is the same among
+    the texts `asked` before is not asked again.
 -#}
-{%- macro _needs_exact_numbers(texts, columns) -%}
+{%- macro _needs_exact_numbers(texts, columns, asked=none) -%}
     {%- for column in columns %}
     {%- set text = texts ~ '.' ~ column.quoted -%}
-    {%- set opening = spark_cdc._literal('"' ~ column.name ~ '":"') %}
-    {{ 'or ' if not loop.first }}
-    {%- if column.family in ['float', 'double'] -%}
-    {{ text }} in ('0.0', '-0.0') and not contains(value, concat({{ opening }}, {{ text }}, '"'))
-    {%- else -%}
-    (
-        {{ text }} between '-' and ':' and (
-            {{ text }} = '0'
-            -- a double's text has an exponent, or ends in no zero but that of .0
-            or contains({{ text }}, '.')
-            and (not endswith({{ text }}, '0') or endswith({{ text }}, '.0') or contains({{ text }}, 'E'))
-        )
-        and not contains(value, concat({{ opening }}, {{ text }}, '"'))
-    ) or {{ text }} in ('"Infinity"', '"-Infinity"') or (
-        left({{ text }}, 1) in ('{', '[') and not contains(value, concat({{ opening }}, left({{ text }}, 1)))
-        and {{ text }} rlike '[0-9]'
-    )
-    {%- endif -%}
+    {%- set opening = spark_cdc._literal('"' ~ column.name ~ '":"') -%}
+    {%- set name = '"' ~ modules.re.escape(column.name) ~ '"\\s*+:\\s*+' -%}
+    {%- set bare_number = spark_cdc._literal(name ~ '(?:-?[0-9]++[.eE]|-0)') -%}
+    {%- set bare_structure = spark_cdc._literal(name ~ '[\\[{]') -%}
+    {%- set is_quoted = 'contains(value, concat(' ~ opening ~ ', ' ~ text ~ ", '\"')) and not contains(value, '\\\\u')" %}
+    {{ 'or ' if not loop.first }}case
+        {%- if asked %}
+        when {{ text }} = {{ asked }}.{{ column.quoted }} then false
+        {%- endif %}
+        {%- if column.family in ['float', 'double'] %}
+        when {{ text }} in ('0.0', '-0.0')
+            then case when {{ is_quoted }} then value rlike {{ bare_number }} else true end
+        {%- else %}
+        -- a double's text has an exponent, or ends in no zero but that of .0
+        when {{ text }} between '-' and ':' {{ "and not contains(" ~ text ~ ", ':') " if 'timestamp' in column.family -}}
+            and ({{ text }} = '0' or contains({{ text }}, '.')
+            and (not endswith({{ text }}, '0') or endswith({{ text }}, '.0') or contains({{ text }}, 'E')))
+            then case when {{ is_quoted }} then value rlike {{ bare_number }} else true end
+        when left({{ text }}, 1) in ('{', '[') then case
+            when contains(value, concat({{ opening }}, left({{ text }}, 1))) and not contains(value, '\\u') then value rlike {{ bare_structure }}
+            else {{ text }} rlike '[0-9]'
+        end
+        when {{ text }} in ('"Infinity"', '"-Infinity"') then true
+        {%- endif %}
+        else false
+    end
     {%- endfor %}
 {%- endmacro -%}

@@ -4,7 +4,7 @@
     is in that changes model.
 
     Which tables a changes model reads is seen from its messages: a table of which it holds none counts as not read.
-    Where a format sends an update as two messages, the first half is accounted for by the update that it became.
+    Where a format sends an update as two messages, both halves are accounted for by the update that they became.
 -#}
 {%- test every_message_accounted_for(model, raw=none, raw_columns=none, changes=none, raw_is_growing=false) -%}
     {%- set test = 'every_message_accounted_for' -%}
@@ -122,14 +122,7 @@ more_than_once_in_messages as (
 
 changes as (
     {% for relation in changes %}
-    select
-        {{ spark_cdc._literal(relation.identifier) }} as changes_model,
-        _cdc_topic,
-        _cdc_partition,
-        _cdc_offset,
-        _cdc_op,
-        slice(_cdc_sequence, 1, size(_cdc_sequence) - 2) as vendor_sequence
-    from {{ relation }}
+    {{ spark_cdc._messages_of_changes(relation, [spark_cdc._literal(relation.identifier) ~ ' as changes_model']) }}
     {{ 'union all' if not loop.last }}
     {%- endfor %}
 ),
@@ -140,27 +133,14 @@ change_messages as (
 
 ),
 
-{#- Two halves of an update stand at one place of the source's own order, under different operations of the vendor. #}
-whole_updates as (
-
-    select changes.changes_model, changes.vendor_sequence, messages.op
-    from change_messages as messages
-    inner join changes
-        on messages.topic = changes._cdc_topic
-        and messages.partition = changes._cdc_partition
-        and messages.offset = changes._cdc_offset
-    where changes._cdc_op = 'update'
-
-),
-
 routed_tables as (
 
     select changes.changes_model, messages.database_name, messages.schema_name, messages.table_name
     from change_messages as messages
     inner join changes
-        on messages.topic = changes._cdc_topic
-        and messages.partition = changes._cdc_partition
-        and messages.offset = changes._cdc_offset
+        on messages.topic = changes.topic
+        and messages.partition = changes.partition
+        and messages.offset = changes.offset
     group by changes.changes_model, messages.database_name, messages.schema_name, messages.table_name
 
 ),
@@ -182,14 +162,9 @@ not_in_changes as (
     from routed_messages as messages
     left anti join changes
         on messages.changes_model = changes.changes_model
-        and messages.topic = changes._cdc_topic
-        and messages.partition = changes._cdc_partition
-        and messages.offset = changes._cdc_offset
-    left anti join whole_updates
-        on messages.changes_model = whole_updates.changes_model
-        and size(messages.sequence) > 0
-        and messages.sequence = whole_updates.vendor_sequence
-        and messages.op <> whole_updates.op
+        and messages.topic = changes.topic
+        and messages.partition = changes.partition
+        and messages.offset = changes.offset
 
 ),
 {%- endif %}

@@ -22,11 +22,17 @@
     {%- if missing -%}
         {%- do spark_cdc._raise(
             form.materialization, 'sql', 'a select of all columns of a model made by spark_cdc.changes',
-            'a select without ' ~ missing | join(', '), 'Write select * from {{ ref(\'...\') }}, with where or not.'
+            'a select without ' ~ missing | join(', '), 'Write select * from {{ ref(\'...\') }}; a model over this one may leave rows out.'
         ) -%}
     {%- endif -%}
     {%- set has_patches = '_cdc_patches' in found | map(attribute='name') -%}
     {%- set columns = found | map(attribute='name') | reject('in', spark_cdc.change_columns() + ['_cdc_patches']) | list -%}
+    {%- for name in columns if name | lower in form.stored_columns -%}
+        {%- do spark_cdc._raise(
+            form.materialization, 'sql', 'a select without the names that a history has itself', spark_cdc._show(name),
+            'Leave it out of the columns of the changes model.'
+        ) -%}
+    {%- endfor -%}
     {%- set key = spark_cdc._key_with_origin(key, columns, config) -%}
     {%- for name in key -%}
         {%- do spark_cdc._require_one_of(form.materialization, 'unique_key', name, columns) -%}

@@ -6,7 +6,10 @@
     Rows that become others get the batch of this run: models over the changes then read them again.
 -#}
 {%- macro _fills_back() -%}
-    {{- return(spark_cdc._is_run() and is_incremental() and spark_cdc._is_named_in('spark_cdc__fill_back')) -}}
+    {{- return(
+        spark_cdc._is_run() and is_incremental()
+        and spark_cdc._is_named_in('spark_cdc__fill_back', without=['cdc_current', 'cdc_history'])
+    ) -}}
 {%- endmacro -%}
 
 {%- macro _fill_back(query, reading) -%}
@@ -35,11 +38,10 @@
     using (
         select
             *,
-            _cdc_error.code <=> 'half_of_update' as is_half,
-            row_number() over (
-                partition by {{ identity | join(', ') }}, _cdc_error.code <=> 'half_of_update' order by _cdc_offset
-            ) as copy
+            row_number() over (partition by {{ identity | join(', ') }}, is_half order by _cdc_offset) as copy
         from ({{ query }})
+        -- not a column of its own: Spark follows those a merge is joined on down to all that they are made of
+        lateral view explode(array(_cdc_error.code <=> 'half_of_update')) halves as is_half
     ) as made
         on {% for name in identity -%}
         stored.{{ name }} <=> made.{{ name }} and {% endfor -%}

@@ -1,6 +1,6 @@
 {#- The keys that `restate` was told, as queries of the key's columns. -#}
 
-{%- macro _keys_listed(table, keys) -%}
+{%- macro _keys_listed(table, keys, all_changes, relation) -%}
     {%- if keys is string or keys is mapping or keys is not iterable or not keys -%}
         {%- do spark_cdc._raise(
             'restate', 'keys', 'a list of keys', spark_cdc._show(keys),
@@ -35,6 +35,17 @@
             'Write the value as the table shows it.'
         ) -%}
     {%- endfor -%}
+    {%- set unknown = run_query(
+        'select * from (' ~ given ~ ') as given left anti join (' ~ spark_cdc._effects(all_changes, table.key, table.key)
+        ~ ') as every on ' ~ spark_cdc._same_key(table.key, 'given', 'every') ~ ' left anti join ' ~ relation ~ ' as stored on '
+        ~ spark_cdc._same_key(table.key, 'given', 'stored')
+    ).rows -%}
+    {%- if unknown -%}
+        {%- do spark_cdc._raise(
+            'restate', 'keys', 'a list of keys that the table or its changes have',
+            '`' ~ unknown[0].values() | join(', ') ~ '`', 'Correct it, or leave it out.'
+        ) -%}
+    {%- endif -%}
     {{- return(given) -}}
 {%- endmacro -%}
 

@@ -38,7 +38,8 @@
     {%- set stored = spark_cdc._stored_source_columns(table, relation) -%}
     {%- set table = dict(table, columns=table.columns | select('in', stored) | list) -%}
     {%- set chosen -%}
-        {{ spark_cdc._keys_listed(table, keys) if keys is not none else spark_cdc._keys_since(table, since, all_changes, relation) }}
+        {{ spark_cdc._keys_listed(table, keys, all_changes, relation) if keys is not none
+            else spark_cdc._keys_since(table, since, all_changes, relation) }}
     {%- endset -%}
     {%- set chosen_keys = spark_cdc._cached_view(temporaries, 'keys', spark_cdc._with_joined_keys(table, chosen, all_changes)) -%}
     {%- set number = run_query('select count(*) from ' ~ chosen_keys).rows[0][0] | int -%}

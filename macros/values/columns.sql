@@ -20,6 +20,17 @@
     {{- return(parsed) -}}
 {%- endmacro -%}
 
+{#- Of a model: `decode` makes no table and tells such names apart. -#}
+{%- macro _require_names_told_apart(macro, columns) -%}
+    {%- set names = columns | map('lower') | list -%}
+    {%- for name in columns if names.count(name | lower) > 1 -%}
+        {%- do spark_cdc._raise(
+            macro, 'columns', 'names that differ in more than the case of their letters, which Spark does not tell apart',
+            spark_cdc._show(name), 'Read them with two models; each joins the other by the key.'
+        ) -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
 {%- macro _column(name, declaration, format, macro) -%}
     {%- set words = (declaration | string | lower | trim).split(' from ') -%}
     {%- set type = words[0] | replace(' ', '') -%}
@@ -27,9 +38,9 @@
     {%- set family = type.split('(')[0] -%}
     {%- set families = spark_cdc._type_families() -%}
     {%- set decimal_parts = modules.re.match('^decimal\\(([0-9]+),([0-9]+)\\)$', type) -%}
-    {%- if family not in families or (family == 'decimal') != (decimal_parts is not none) or words | length > 2 -%}
+    {%- if family not in families or ('(' in type or family == 'decimal') != (decimal_parts is not none) or words | length > 2 -%}
         {%- do spark_cdc._raise(
-            macro, 'columns', 'a type of ' ~ families | join(', ') ~ ' (decimal as decimal(p,s))',
+            macro, 'columns', 'a type of ' ~ families | join(', ') ~ ' (decimal as decimal(p,s), the others without parentheses)',
             '`' ~ name ~ ': ' ~ declaration ~ '`',
             'A value without a type here, such as a time of day or an interval, is kept exactly as string.'
         ) -%}
@@ -83,9 +94,11 @@
 
 {#- The label of an ENUM or the labels of a SET, from the number that Canal sends and the type text `enum('a','b')`. -#}
 {%- macro _mysql_label(text, type_text, encoding) -%}
-    {%- set labels = "transform(regexp_extract_all(" ~ type_text ~ ", r\"'((?:[^']|'')*)'\", 1), label -> replace(label, \"''\", \"'\"))" -%}
+    {%- set label = "'(?:[^']|'')*+'" -%}
+    {%- set labels = "transform(case when " ~ type_text ~ " rlike r\"^(?i:enum|set)\\(" ~ label ~ "(?:, ?" ~ label
+        ~ ")*+\\)\" then regexp_extract_all(" ~ type_text ~ ", r\"'((?:[^']|'')*)'\", 1) end, label -> replace(label, \"''\", \"'\"))" -%}
     {%- if encoding == 'enum' -%}
-        {%- set number = "try_cast(" ~ text ~ " as int)" -%}
+        {%- set number = spark_cdc._integer_value(text, 'int') -%}
         {{- return("case when " ~ number ~ " = 0 then '' else get(" ~ labels ~ ", " ~ number ~ " - 1) end") -}}
     {%- endif -%}
     {#- A set of 64 labels fills all bits of an unsigned 64-bit number, so the bits are read from its binary digits. -#}

@@ -2,7 +2,7 @@
     Text of an encoding -> BINARY, strictly: bad text gives NULL. The same answers as the Python function
     `cdc_decode_binary`, in built-in SQL.
 
-    base64      RFC 4648, padding required, no white space
+    base64      RFC 4648, padding required, no white space, unused bits zero
     base64_url  the same with - and _
     hex         two digits a byte, either case
     latin1      each character up to U+00FF is one byte (Canal writes binaries so)
@@ -18,7 +18,7 @@
 {%- endmacro -%}
 
 {%- macro spark__decode_binary(text, encoding) -%}
-    {%- set base64 = "^(?:[A-Za-z0-9+/]{4})*+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\\z" -%}
+    {%- set base64 = "^(?:[A-Za-z0-9+/]{4})*+(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?\\z" -%}
     {%- if encoding == 'base64' -%}
         {{- return("case when " ~ text ~ " rlike r'" ~ base64 ~ "' then unbase64(" ~ text ~ ") end") -}}
     {%- elif encoding == 'base64_url' -%}

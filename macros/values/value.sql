@@ -23,26 +23,55 @@
     {%- elif family == 'binary' -%}
         {{- return(spark_cdc.decode_binary(text, encoding)) -}}
     {%- elif family == 'variant' -%}
-        {{- return('try_parse_json(' ~ text ~ ')') -}}
+        {{- return(spark_cdc._variant_value(text)) -}}
     {%- elif encoding in ['bits', 'big_endian_bits'] -%}
         {{- return('try_cast(' ~ spark_cdc._unsigned_integer(text, encoding) ~ ' as ' ~ column.type ~ ')') -}}
     {%- elif family == 'decimal' -%}
         {{- return(spark_cdc._decimal_value(text, column, encoding)) -}}
     {%- elif family in ['float', 'double'] -%}
-        {#- A cast takes 1d and 0x1p3 for numbers, makes infinity of what is too big and zero of what is too small. -#}
-        {%- set number = "try_cast(" ~ text ~ " as " ~ family ~ ")" -%}
-        {{- return(
-            "case when " ~ text ~ " rlike r'^[+-]?(?:[0-9]++\\.?[0-9]*+|\\.[0-9]++)(?:[eE][+-]?[0-9]++)?\\z' then case when abs("
-            ~ number ~ ") < double('infinity') and (" ~ number ~ " <> 0 or " ~ text
-            ~ " rlike '^[+-]?[0.]++(?![1-9])') then " ~ number ~ " end when " ~ text
-            ~ " in ('NaN', 'Infinity', '-Infinity') then " ~ number ~ " end"
-        ) -}}
+        {{- return(spark_cdc._floating_value(text, family)) -}}
+    {%- elif family == 'boolean' -%}
+        {{- return("map('true', true, 't', true, '1', true, 'false', false, 'f', false, '0', false)[lower(" ~ text ~ ")]") -}}
     {%- elif family == 'date' -%}
         {{- return(spark_cdc._date_value(text, encoding, time_zone)) -}}
     {%- elif family in ['timestamp', 'timestamp_ntz'] -%}
         {{- return(spark_cdc._timestamp_value(text, family, encoding, time_zone)) -}}
     {%- endif -%}
-    {{- return('try_cast(' ~ text ~ ' as ' ~ family ~ ')') -}}
+    {{- return(spark_cdc._integer_value(text, family)) -}}
+{%- endmacro -%}
+
+{#- A cast leaves white space and control characters at either end aside. -#}
+{%- macro _integer_value(text, type) -%}
+    {{- return(
+        "case when " ~ text ~ " between '+' and ':' and right(" ~ text ~ ", 1) between '0' and '9' then try_cast(" ~ text
+        ~ ' as ' ~ type ~ ') end'
+    ) -}}
+{%- endmacro -%}
+
+{#-
+    A cast takes 1d and 0x1p3 for numbers, makes infinity of what is too big, zero of what is too small, and another whole
+    number of one that no floating number is: 9007199254740993. Digits after the point are rounded, as in the source.
+-#}
+{%- macro _floating_value(text, family) -%}
+    {%- set number = 'try_cast(digits as ' ~ family ~ ')' -%}
+    {%- set bigint = 'try_cast(digits as bigint)' -%}
+    {%- set is_another = "length(digits) > " ~ (15 if family == 'double' else 7) ~ " and not endswith(digits, '0') and "
+        ~ bigint ~ " is not null and (not " ~ bigint ~ " <=> try_cast(" ~ number ~ " as bigint) or " ~ number
+        ~ " >= 9223372036854775808D)" -%}
+    {{- return(spark_cdc._let(
+        'digits',
+        "regexp_extract(" ~ text ~ ", r'^(?:[+-]?(?:[0-9]++\\.?[0-9]*+|\\.[0-9]++)(?:[eE][+-]?[0-9]++)?|NaN|-?Infinity)\\z', 0)",
+        "case when right(digits, 1) in ('N', 'y') or abs(" ~ number ~ ") < double('infinity') and (" ~ number
+        ~ " <> 0 or digits rlike '^[+-]?[0.]++(?![1-9])') and not (" ~ is_another ~ ") then " ~ number ~ " end"
+    )) -}}
+{%- endmacro -%}
+
+{#- JSON whose numbers a VARIANT holds as they stand: of up to 38 digits, with an exponent as a double does. -#}
+{%- macro _variant_value(text) -%}
+    {%- set number = "-?(?:[0-9]{1,38}+(?![0-9.eE])|(?=[0-9.]{1,39}+(?![0-9.eE]))[0-9]++\\.[0-9]++"
+        ~ "|(?=[0-9.]{1,18}+[eE])[0-9.]++[eE][+-]?(?:[0-2]?[0-9]{1,2}|30[0-7])(?![0-9]))" -%}
+    {%- set json = "(?s)^(?:[^\"0-9-]++|\"(?:[^\"\\\\]++|\\\\.)*+\"|" ~ number ~ ")*+\\z" -%}
+    {{- return("try_parse_json(regexp_extract(" ~ text ~ ", r'" ~ json ~ "', 0))") -}}
 {%- endmacro -%}
 
 {#- U+FFFD stands where a decoder met bytes that it could not read: the source's text is gone. -#}
@@ -85,8 +114,8 @@
     {%- elif encoding == 'days' -%}
         {#- 0001-01-01 to 9999-12-31; beyond it a date has no four-digit year and stands for infinity or damage. -#}
         {{- return(
-            "case when try_cast(" ~ text ~ " as int) between -719162 and 2932896 then date_add(date'1970-01-01', "
-            ~ "try_cast(" ~ text ~ " as int)) end"
+            "case when " ~ spark_cdc._integer_value(text, 'int') ~ " between -719162 and 2932896 then date_add("
+            ~ "date'1970-01-01', try_cast(" ~ text ~ " as int)) end"
         ) -}}
     {%- endif -%}
     {{- return(spark_cdc._date_at_midnight(spark_cdc._timestamp_value(text, 'timestamp_ntz', encoding, time_zone))) -}}
@@ -156,14 +185,14 @@
 
 {#- A number of units since 1970 -> timestamp; out of range it is NULL, because timestamp_millis would stop the batch. -#}
 {%- macro _instant(number, unit) -%}
-    {{- return('timestamp_micros(' ~ spark_cdc._epoch_microseconds(number, unit) ~ ')') -}}
+    {{- return('timestamp_micros(' ~ spark_cdc._epoch_microseconds(number, unit, 'try_cast(' ~ number ~ ' as bigint)') ~ ')') -}}
 {%- endmacro -%}
 
 {#-
     Microseconds since 1970-01-01 00:00:00, from 0001-01-01 to 9999-12-31. Seconds may have a fraction; a digit finer than a
     microsecond that is not 0 does not fit.
 -#}
-{%- macro _epoch_microseconds(text, encoding) -%}
+{%- macro _epoch_microseconds(text, encoding, number=none) -%}
     {%- if encoding == 'seconds' -%}
         {%- set seconds = 'try_cast(' ~ text ~ ' as decimal(18,6))' -%}
         {{- return(
@@ -171,7 +200,7 @@
             ~ " between -62135596800 and 253402300799.999999 then cast(" ~ seconds ~ " * 1000000 as bigint) end"
         ) -}}
     {%- endif -%}
-    {%- set number = 'try_cast(' ~ text ~ ' as bigint)' -%}
+    {%- set number = number or spark_cdc._integer_value(text, 'bigint') -%}
     {%- if encoding == 'nanoseconds' -%}
         {%- set number = 'case when ' ~ number ~ ' % 1000 = 0 then ' ~ number ~ ' div 1000 end' -%}
     {%- endif -%}
@@ -184,16 +213,17 @@
 
 {#- A time of day or a signed span, as databases print it: [-]HH:MM:SS[.ffffff], hours beyond 24 included. -#}
 {%- macro _time_of_day(text, encoding) -%}
-    {%- set number = 'try_cast(' ~ text ~ ' as bigint)' -%}
+    {#- abs() has no answer for the least bigint. -#}
+    {%- set number = 'nullif(' ~ spark_cdc._integer_value(text, 'bigint') ~ ', -9223372036854775807 - 1)' -%}
     {%- set per_second = {'time_milliseconds': 1000, 'time_microseconds': 1000000, 'time_nanoseconds': 1000000000}[encoding] -%}
     {%- set digits = (per_second | string | length) - 1 -%}
-    {%- set second = 'abs(' ~ number ~ ') div ' ~ per_second -%}
-    {%- set fraction = 'abs(' ~ number ~ ') % ' ~ per_second -%}
-    {{- return(
-        "concat(case when " ~ number ~ " < 0 then '-' else '' end, lpad(cast(" ~ second ~ " div 3600 as string), "
+    {%- set second = 'abs(number) div ' ~ per_second -%}
+    {%- set fraction = 'abs(number) % ' ~ per_second -%}
+    {{- return(spark_cdc._let('number', number,
+        "concat(case when number < 0 then '-' else '' end, lpad(cast(" ~ second ~ " div 3600 as string), "
         ~ "greatest(2, length(cast(" ~ second ~ " div 3600 as string))), '0'), ':', lpad(cast(" ~ second
         ~ " div 60 % 60 as string), 2, '0'), ':', lpad(cast(" ~ second ~ " % 60 as string), 2, '0'), "
         ~ "case when " ~ fraction ~ " = 0 then '' else concat('.', trim(trailing '0' from lpad(cast(" ~ fraction
         ~ " as string), " ~ digits ~ ", '0'))) end)"
-    ) -}}
+    )) -}}
 {%- endmacro -%}

@@ -97,7 +97,7 @@ def decode(
     A line of a file is a message's value, or an object with topic, partition, offset, timestamp, key, value
     (value_base64 where it is no text) and headers; the line `null` is a tombstone. `-` reads standard input.
     The answer names the message's lines, counted from 0. A message that cannot be read is a line of kind
-    `error`, and the exit code stays 0.
+    `error`, and the exit code stays 0. It is 2 where a file does not tell its format; the others are read.
 
     \b
     spark-cdc decode orders.jsonl
@@ -119,18 +119,21 @@ def decode(
         for result in results:
             _write(sys.stdout.buffer, result)
         sys.stdout.buffer.flush()
-        return
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        for target, result in zip(targets, results, strict=True):
-            with target.open("wb") as file:
-                _write(file, result)
-    except OSError as error:
-        raise click.UsageError(
-            f"option --out must be a folder that can be written; got {error}.", context
-        ) from None
-    if not state:
-        _summary([file.format for file in opened], targets, results)
+    else:
+        read = [place for place, file in enumerate(opened) if file.refusal is None]
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+            for place in read:
+                with targets[place].open("wb") as file:
+                    _write(file, results[place])
+        except OSError as error:
+            raise click.UsageError(
+                f"option --out must be a folder that can be written; got {error}.", context
+            ) from None
+        if not state:
+            _summary([(opened[place].format, targets[place], results[place]) for place in read])
+    if refusals := [file.refusal for file in opened if file.refusal is not None]:
+        raise click.UsageError(" ".join(refusals), context)
 
 
 def _run(
@@ -217,12 +220,12 @@ def _write(file: Any, result: list[dict[str, Any]]) -> None:
         file.write(ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode("utf-8") + b"\n")
 
 
-def _summary(formats: list[str], targets: list[Path], results: list[list[dict[str, Any]]]) -> None:
+def _summary(written: list[tuple[str, Path, list[dict[str, Any]]]]) -> None:
     """What was written, on standard error: counts only."""
     table = Table(box=None, pad_edge=False)
     for heading in ("file", "format", "rows", "other", "pending", "errors"):
         table.add_column(heading, justify="left" if heading in ("file", "format") else "right")
-    for name, target, result in zip(formats, targets, results, strict=True):
+    for name, target, result in written:
         kinds = Counter(entry["kind"] for entry in result)
         rows, pending, errors = kinds["row"], kinds["pending"], kinds["error"]
         other = len(result) - rows - pending - errors

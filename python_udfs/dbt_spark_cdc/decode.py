@@ -10,11 +10,13 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dbt_spark_cdc.functions.detect import detect
+from dbt_spark_cdc.functions.detect import alike, detect
+from dbt_spark_cdc.functions.fingerprints import READS_ALL
 from dbt_spark_cdc.inputs import Message, read_messages
 from dbt_spark_cdc.macros import CompilerError, MacroLibrary
 from dbt_spark_cdc.registry import register
@@ -65,6 +67,8 @@ class _File:
     dialect: str | None
     keys: dict[str | None, list[str]]
     rows: list[dict[str, Any]] = field(default_factory=list)
+    # Why it is not read, where its messages do not tell how.
+    refusal: str | None = None
 
 
 @dataclass
@@ -77,6 +81,7 @@ class _Table:
     key: list[str] = field(default_factory=list)
     lines: set[int] = field(default_factory=set)
     has_truncate: bool = False
+    unreadable: Counter[str] = field(default_factory=Counter)
     rows: list[dict[str, str | None]] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
@@ -127,16 +132,26 @@ class Decoder:
     # -- what the sources are
 
     def files(self, sources: Sequence[Source], names: Sequence[str] | None = None) -> list[_File]:
-        """Read the sources and settle each one's format; raises UsageError where it cannot be known."""
+        """Read the sources and settle each one's format.
+
+        A file whose format cannot be known is left empty, with its `refusal`; where that is every file,
+        UsageError is raised.
+        """
         files = []
         for source, name in zip(sources, names or [source.topic for source in sources], strict=True):
             messages = read_messages(source.topic, source.data)
-            told, dialect = self.options.format, self.options.dialect
+            told, dialect, refusal = self.options.format, self.options.dialect, None
             if told == AUTO:
-                told, found = self._detected(messages, name)
-                self._check_dialect(told)
-                dialect = dialect or found
-            files.append(_File(source.topic, messages, told, dialect, source.keys or self.options.keys))
+                try:
+                    told, found = self._detected(messages, name)
+                    self._check_dialect(told)
+                    dialect = dialect or found
+                except UsageError as error:
+                    messages, refusal = [], str(error)
+            keys = source.keys or self.options.keys
+            files.append(_File(source.topic, messages, told, dialect, keys, refusal=refusal))
+        if files and all(file.refusal is not None for file in files):
+            raise UsageError(files[0].refusal)
         return files
 
     def _detected(self, messages: list[Message], name: str) -> tuple[str, str | None]:
@@ -144,20 +159,48 @@ class Decoder:
         if not messages:
             return next(iter(self.formats)), None  # nothing to read
         votes: Counter[tuple[str, str | None]] = Counter()
-        for message in itertools.islice((m for m in messages if m.value is not None), DETECT_FROM):
-            told = detect(message.value.decode("utf-8", "replace"))
+        values = [
+            message.value.decode("utf-8", "replace")
+            for message in itertools.islice((m for m in messages if m.value is not None), DETECT_FROM)
+        ]
+        for value in values:
+            told = detect(value)
             if told.format in self.formats:
-                votes[told.format, told.dialect if told.dialect in self.formats[told.format] else None] += 1
+                votes[told.format, self._voted(told.format, told.dialect)] += 1
         if not votes:
-            raise UsageError(
-                f"option --format must be one of {', '.join(self.formats)} for {name}, because its messages "
-                f"do not tell their format; got `{AUTO}`."
-            )
+            raise UsageError(self._untold(values, name))
         formats: Counter[str] = Counter()
         for (told, _), count in votes.items():
             formats[told] += count
         winner = formats.most_common(1)[0][0]
-        return winner, next(dialect for (told, dialect), _ in votes.most_common() if told == winner)
+        found = [
+            dialect for (told, dialect), _ in votes.most_common() if told == winner and dialect is not None
+        ]
+        return winner, next((d for d in found if (winner, d) in READS_ALL), next(iter(found), None))
+
+    def _voted(self, name: str, dialect: str | None) -> str | None:
+        """A dialect of the macros; the first of them also reads what only the fingerprints tell apart."""
+        known = self.formats[name]
+        return dialect if dialect is None or dialect in known else next(iter(known), None)
+
+    def _untold(self, values: list[str], name: str) -> str:
+        told = Counter(itertools.chain.from_iterable(map(alike, values)))
+        if not told:
+            return (
+                f"option --format must be one of {', '.join(self.formats)} for {name}, because its messages "
+                f"do not tell their format; got `{AUTO}`."
+            )
+        # What a writer of some of the messages cannot have written speaks against it.
+        most = max(told.values())
+        writers = [
+            f"--format {writer} --dialect {dialect}"
+            for (writer, dialect), count in told.items()
+            if count == most
+        ]
+        return (
+            f"option --format must be {', '.join(writers[:-1])} or {writers[-1]} for {name}, because these "
+            f"write its messages alike; got `{AUTO}`."
+        )
 
     # -- decoding
 
@@ -178,20 +221,25 @@ class Decoder:
         yield from batches.values()
 
     def _splits_updates(self, file: _File) -> bool:
-        header = self.library.call("_format_macro", file.format, "header")(file.dialect)
-        return bool(header.get("splits_updates"))
+        return bool(self._header(file).get("splits_updates"))
+
+    def _header(self, file: _File) -> dict[str, Any]:
+        return self.library.call("_format_macro", file.format, "header")(file.dialect)
 
     def _decode(self, spark: SparkSession, batch: list[_File], columns: dict[str, str] | None) -> None:
         places = [(file, message) for file in batch for message in file.messages]
         _create_raw(spark, ((n, message) for n, (_, message) in enumerate(places)))
         inner = self.library.decoded("raw", batch[0].format, batch[0].dialect, RAW_COLUMNS)
         typed = self._typed(spark, batch[0], columns) if columns else None
+        # The texts of other formats stand in the message.
+        is_made_here = "document" in self._header(batch[0])
         lines = {
             (id(file), message.topic, message.partition, message.offset): message.line
             for file, message in reversed(places)
         }
         query = f"""select partition, offsets, kind, half, database_name, schema_name, table_name, op,
-            before, after, sequence, {_instant("committed_at")} as committed_at, key_columns, error_code
+            before, after, coalesce(patched, array()) as patched,
+            sequence, {_instant("committed_at")} as committed_at, key_columns, error_code
             from ({inner})"""  # noqa: S608  # the macros' own SQL
         for row in spark.sql(query).toArrow().to_pylist():
             file, message = places[row["partition"]]
@@ -206,16 +254,22 @@ class Decoder:
             row["before"] = _image(row["before"])
             row["after"] = _image(row["after"])
             row["detail"] = None
-            if typed is not None and row["kind"] == "rows":
-                _put_typed(row, columns, typed.get((row["partition"], row["position"])))
+            if typed is None and is_made_here:
+                _refuse_lost_texts(row)
+            elif typed is not None and row["kind"] == "rows":
+                _put_typed(row, columns, _twin(row, typed))
             file.rows.append(row)
         for file in batch:
             file.rows.sort(key=lambda row: (row["lines"][0], row["position"]))
 
     def _typed(
         self, spark: SparkSession, file: _File, declared: dict[str, str]
-    ) -> dict[tuple[int, int], dict[str, Any]]:
-        """The changes of every table, with the values as declared, by message and position."""
+    ) -> dict[tuple[int, int | None], dict[str, Any]]:
+        """The changes of every table, with the values as declared, by message and position.
+
+        A message that cannot be read so has no position. This reading may refuse what the other one takes,
+        because that one reads numbers as texts.
+        """
         columns = self._parsed_columns(file, declared)
         # Behind the check that asks for a key: without --key a row needs none to be shown.
         inner = self.library["spark__changes"](
@@ -231,11 +285,13 @@ class Decoder:
             RAW_COLUMNS,
             "UTC",
         )
-        query = f"""select _cdc_partition as partition, int(element_at(_cdc_sequence, -1)) as position,
+        query = f"""select _cdc_partition as partition,
+            case when _cdc_op is not null then int(element_at(_cdc_sequence, -1)) end as position,
             _cdc_error.code as code, _cdc_error.detail as detail, {_texts(columns)} as after,
             case when _cdc_before is not null then {_texts(columns, "_cdc_before.")} end as before
-            from ({inner}) where _cdc_sequence is not null"""  # noqa: S608  # the macros' own SQL
-        rows = spark.sql(query).toArrow().to_pylist()
+            from ({inner})"""  # noqa: S608  # the macros' own SQL
+        with _names_told_apart(spark, declared):
+            rows = spark.sql(query).toArrow().to_pylist()
         for row in rows:
             for side in ("before", "after"):
                 row[side] = row[side] and dict(zip(declared, map(_plain, columns, row[side]), strict=True))
@@ -289,8 +345,12 @@ class Decoder:
                 break
         if self.options.columns is not None:
             table.columns = dict.fromkeys(self.options.columns)
-        if not table.columns:
-            return False  # truncates only
+        else:
+            self._leave_out_reserved(table)
+        for code, count in sorted(table.unreadable.items()):
+            table.errors.append(f"Messages not read: {count} with the error {code}.")
+        if not table.columns or not table.lines:
+            return False  # truncates only, or nothing that can be read
         if not table.key:
             table.errors.append("Its messages name no key columns; name them with --key.")
             return False
@@ -302,10 +362,20 @@ class Decoder:
             return False
         return True
 
+    def _leave_out_reserved(self, table: _Table) -> None:
+        for name in list(table.columns):
+            try:
+                self._parsed_columns(table.file, {name: "string"})
+            except CompilerError:
+                del table.columns[name]
+                table.errors.append(
+                    f"The column {name} is left out: names that start with _cdc_ are reserved."
+                )
+
     def _state(self, spark: SparkSession, tables: list[_Table]) -> None:
         file, key = tables[0].file, tables[0].key
         declared = self.options.columns or dict.fromkeys(
-            itertools.chain.from_iterable(table.columns for table in tables), "string"
+            itertools.chain.from_iterable(table.columns for table in tables), "string from text"
         )
         _create_raw(
             spark,
@@ -323,8 +393,7 @@ class Decoder:
             for table in tables:
                 table.errors.append(str(error))
             return
-        folded = {name.lower() for name in declared}
-        spark.conf.set("spark.sql.caseSensitive", str(len(folded) < len(declared)).lower())
+        variants = [c["name"] for c in columns if c["family"] == "variant"]
         # Tables that share a query are kept apart by a key column more.
         fields = ", ".join(f"{c['literal']}, _cdc_before.{c['quoted']}" for c in columns)
         with_table = f"""select *
@@ -332,9 +401,12 @@ class Decoder:
             case when _cdc_before is not null
                 then named_struct('{TABLE_ID}', cast(_cdc_partition as string), {fields}) end as _cdc_before
             from ({changes})"""  # noqa: S608  # the macros' own SQL
-        try:
+        with _names_told_apart(spark, declared):
             # Kept as rows, as a model keeps them: `current_rows` reads its changes several times.
-            spark.createDataFrame(spark.sql(with_table).toArrow()).createOrReplaceTempView("changes")
+            rows = spark.sql(with_table)
+            # Spark takes no VARIANT back from Arrow.
+            rows = rows.localCheckpoint() if variants else spark.createDataFrame(rows.toArrow())
+            rows.createOrReplaceTempView("changes")
             for row in spark.sql(
                 "select _cdc_partition as n, _cdc_error.code, count(*) as changes from changes "
                 "where _cdc_error is not null group by all order by all"
@@ -346,7 +418,7 @@ class Decoder:
                 "changes",
                 [TABLE_ID, *key],
                 [TABLE_ID, *declared],
-                variants=[c["name"] for c in columns if c["family"] == "variant"],
+                variants=variants,
                 patched_columns=[c["name"] for c in patchable],
             )
             query = f"""select {TABLE_ID} as n, {_texts(columns)} as row
@@ -355,20 +427,38 @@ class Decoder:
                 table = tables[int(row["n"])]
                 values = dict(zip(declared, map(_plain, columns, row["row"]), strict=True))
                 table.rows.append({name: values[name] for name in table.columns})
-        finally:
-            spark.conf.set("spark.sql.caseSensitive", "false")
         for table in tables:
             table.rows.sort(key=lambda row: [_sortable(row[name]) for name in key])
 
 
-def _put_typed(row: dict[str, Any], declared: dict[str, str], typed: dict[str, Any] | None) -> None:
+@contextmanager
+def _names_told_apart(spark: SparkSession, names: Iterable[str]) -> Iterator[None]:
+    """Case counts in the names of columns where two differ in nothing else."""
+    names = list(names)
+    spark.conf.set("spark.sql.caseSensitive", str(len({name.lower() for name in names}) < len(names)).lower())
+    try:
+        yield
+    finally:
+        spark.conf.set("spark.sql.caseSensitive", "false")
+
+
+def _twin(row: dict[str, Any], typed: dict[tuple[int, int | None], dict[str, Any]]) -> dict[str, Any]:
+    """What the typed reading says of a row, or of the first of its messages that it could not read."""
+    for message in row["offsets"]:
+        if (unreadable := typed.get((message["partition"], None))) is not None:
+            return unreadable
+    missing = {"code": "no_rows", "detail": None}
+    return typed.get((row["partition"], row["position"]), missing)
+
+
+def _put_typed(row: dict[str, Any], declared: dict[str, str], typed: dict[str, Any]) -> None:
     """Show the declared columns only; of a row that is refused, the texts that the message has."""
     for side in ("before", "after"):
         if row[side] is not None:
             row[side] = {name: row[side][name] for name in declared if name in row[side]}
-    if typed is None or row["error_code"] is not None:
+    if row["error_code"] is not None:
         return
-    if typed["code"] not in (None, "half_of_update"):
+    if typed["code"] is not None and (typed["code"] != "half_of_update" or row["half"] is None):
         row["error_code"], row["detail"] = typed["code"], typed["detail"]
         return
     for side in ("before", "after"):
@@ -376,19 +466,34 @@ def _put_typed(row: dict[str, Any], declared: dict[str, str], typed: dict[str, A
             row[side] = {name: typed[side][name] for name in row[side]}
 
 
+def _refuse_lost_texts(row: dict[str, Any]) -> None:
+    """A text that begins with U+FFFD is what `cdc_dts_avro` writes of bytes that it could not read."""
+    if row["error_code"] is not None or row["half"] is not None:
+        return
+    for side, prefix in (("after", ""), ("before", "before ")):
+        for name, text in (row[side] or {}).items():
+            if text is not None and text.startswith("\ufffd"):
+                row["error_code"], row["detail"] = "value_does_not_fit", f"{prefix}{name}: string"
+                return
+
+
 def _tables(file: _File) -> list[_Table]:
     """The tables that the decoded rows of a file name, in the order of their first message."""
     tables: dict[NAME, _Table] = {}
     for row in file.rows:
-        if row["kind"] not in ("rows", "truncate"):
+        if row["kind"] not in ("rows", "truncate", "unreadable"):
             continue
         name = (row["database_name"], row["schema_name"], row["table_name"])
         table = tables.setdefault(name, _Table(file, name))
+        if row["kind"] == "unreadable":
+            table.unreadable[row["error_code"]] += 1
+            continue
         table.lines.update(row["lines"])
         table.has_truncate |= row["kind"] == "truncate"
         table.key = row["key_columns"] or table.key
         for image in (row["before"], row["after"]):
-            table.columns.update(dict.fromkeys(image or ()))
+            for column in image or ():
+                table.columns[column.split(".", 1)[0] if column in row["patched"] else column] = None
     return list(tables.values())
 
 

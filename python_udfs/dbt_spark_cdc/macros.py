@@ -9,9 +9,11 @@ Materializations and tests are not rendered here: they need a run.
 import re
 from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
+from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from zoneinfo import available_timezones
 
 import jinja2
 
@@ -43,10 +45,11 @@ class MacroLibrary:
                 "exceptions": SimpleNamespace(raise_compiler_error=_raise_compiler_error),
                 "target": SimpleNamespace(type="spark"),
                 "var": lambda name, default=None: (variables or {}).get(name, default),
+                "invocation_args_dict": {},
                 "is_incremental": lambda: False,
                 "execute": True,
                 "flags": SimpleNamespace(WHICH="compile"),
-                "modules": SimpleNamespace(re=re),
+                "modules": SimpleNamespace(re=re, pytz=_TimeZones()),
                 "config": SimpleNamespace(get=lambda _name, default=None: default),
                 "run_started_at": datetime.now(timezone.utc),
                 "this": None,
@@ -98,6 +101,14 @@ def _returning(macro: Callable[..., Any]) -> Callable[..., Any]:
             return returned.value
 
     return call
+
+
+class _TimeZones:
+    """What the macros ask of pytz, which comes with dbt."""
+
+    @cached_property
+    def all_timezones(self) -> set[str]:
+        return available_timezones()
 
 
 def _raise_return(value: Any = None) -> None:

@@ -11,7 +11,6 @@ end both current tables must hold the same rows.
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import sys
 import tempfile
@@ -21,7 +20,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "integration"))
 
-from harness import JARS, LOG4J2, REPOSITORY, Project  # noqa: E402
+from harness import JARS, Project, prepare_environment  # noqa: E402
 from run import cpu_seconds  # noqa: E402
 
 COLUMNS = {
@@ -62,14 +61,8 @@ class Bench:
 
     def __init__(self, lake: str, folder: Path, keys: int, changes: int) -> None:
         self.lake, self.keys, self.changes = lake, keys, changes
-        (folder / "log4j2.properties").write_text(LOG4J2)
-        os.environ |= {
-            "BENCH_LAKE": str(folder),
-            "BENCH_JARS": ",".join(str(REPOSITORY / ".jars" / name) for name in JARS[lake]),
-            "BENCH_LOG4J2": str(folder / "log4j2.properties"),
-            "PYSPARK_PYTHON": sys.executable,
-        }
-        self.project = Project(folder / "project", "bench", HERE / "project")
+        prepare_environment(folder, lake)
+        self.project = Project(folder / "project", "bench", template=HERE / "project")
         self.offset = 0
         self.dbt("show", "--inline", "select 1")
         from pyspark.sql import SparkSession
@@ -77,7 +70,7 @@ class Bench:
         self.spark = SparkSession.builder.getOrCreate()
 
     def dbt(self, *arguments: str) -> None:
-        self.project.dbt(*arguments, "--target", self.lake).must_succeed()
+        self.project.dbt(*arguments).must_succeed()
 
     def cpu(self, work: Callable[[], object]) -> float:
         """CPU seconds of the JVM."""

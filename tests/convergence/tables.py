@@ -114,7 +114,7 @@ class Lake:
     def __init__(self, file_format: str, folder: Path) -> None:
         os.environ |= environment(folder, file_format)
         self.file_format = file_format
-        self.project = Project(folder / "project", "converge", PROJECT)
+        self.project = Project(folder / "project", "converge", template=PROJECT)
         self.dbt("show", "--inline", "select 1")
 
     def dbt(self, *arguments: str) -> None:

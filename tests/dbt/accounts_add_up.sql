@@ -2,15 +2,15 @@
 -- A row returned is a topic whose accounts do not add up to the messages read, or to those landed.
 with landed_messages as (
 
-    select topic from {{ ref('raw_messages__canal') }}
+    select topic from {{ ref('example__raw_canal') }}
 
     union all
 
-    select topic from {{ ref('raw_messages__debezium') }}
+    select topic from {{ ref('example__raw_debezium') }}
 
     union all
 
-    select topic from {{ ref('raw_messages__dataworks') }}
+    select topic from {{ ref('example__raw_dataworks') }}
 
 ),
 
@@ -30,7 +30,7 @@ accounted as (
         topic,
         sum(read) as messages,
         sum(applied + superseded + duplicate + control + unrouted + rejected) as in_accounts
-    from {{ ref('accounts') }}
+    from {{ ref('example__accounts') }}
     group by topic
 
 )

@@ -17,6 +17,7 @@ from typing import Any
 from encoders.log import DECLARATIONS, Change, Encoder, Message, Row, Table
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+END_OF_TIMESTAMP = datetime(2038, 1, 19, 3, 14, 8, tzinfo=timezone.utc)
 SHANGHAI = timezone(timedelta(hours=8))
 # A second of the task's time and five digits that count.
 FIRST_SEQUENCE = 160934467100000
@@ -64,6 +65,8 @@ def wall_clock(moment: datetime) -> str:
 
 
 def _instant(moment: datetime) -> str:
+    if moment >= END_OF_TIMESTAMP:
+        return f"{wall_clock(moment)} +00:00"
     if moment < EPOCH:
         return f"{wall_clock(moment.astimezone(SHANGHAI))} +08:00"
     seconds, fraction = divmod((moment - EPOCH) // timedelta(microseconds=1), 1_000_000)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pickle
-import shutil
 import signal
 import subprocess
 import sys
@@ -85,9 +84,8 @@ class Siege:
     seconds_of_a_run: float = 30.0
 
     def __post_init__(self) -> None:
-        self.project = Project(self.folder / "project", SCHEMA)
-        self.project.remove("models")
-        shutil.copytree(HERE / "models", self.project.folder / "models")
+        models = {str(path.relative_to(HERE)): path.read_text() for path in (HERE / "models").iterdir()}
+        self.project = Project(self.folder / "project", SCHEMA, models)
         self.workload = Workload(self.folder / "broker.json", self.seed)
 
     def start(self) -> Worker:

@@ -93,9 +93,14 @@ class Run:
 
 
 class Project:
-    """A copy of a user's project that has the package installed as its packages.yml says."""
+    """A copy of a user's project that has the package installed as its packages.yml says.
 
-    def __init__(self, folder: Path, schema: str, template: Path = USER_PROJECT) -> None:
+    `models` (path under the project -> text) stand in place of its own models.
+    """
+
+    def __init__(
+        self, folder: Path, schema: str, models: dict[str, str] | None = None, template: Path = USER_PROJECT
+    ) -> None:
         shutil.copytree(template, folder, ignore=shutil.ignore_patterns("dbt_packages", "target", "logs"))
         packages = folder / "packages.yml"
         installed = packages.read_text()
@@ -103,6 +108,9 @@ class Project:
         packages.write_text(installed.replace("../../..", str(REPOSITORY)))
         self.folder = folder
         self.schema = schema
+        if models is not None:
+            self.remove("models")
+            self.write(models)
         self.dbt("deps").must_succeed()
 
     def dbt(self, *arguments: str) -> Run:
@@ -233,7 +241,7 @@ def prepare_environment(lake: Path, file_format: str = "iceberg") -> None:
     from pyspark import SparkContext
 
     assert SparkContext._active_spark_context is None, (
-        "another test has started Spark with another lake: run tests/integration first or alone"
+        "another test's Spark still runs: name the folders of tests one after the other"
     )
     os.environ |= environment(lake, file_format)
 

@@ -10,6 +10,7 @@ from dbt_spark_cdc.macros import MacroLibrary
 from harness import Project, Run
 
 CHANGES = "source('raw', 'messages')"
+SOURCES = "sources: [{name: raw, tables: [{name: messages}]}]"
 GOOD = {
     "format": "'canal'",
     "table": "'orders'",
@@ -22,7 +23,7 @@ DIALECTS = ", ".join(_LISTED["debezium"])
 SPELLING = "Correct the spelling, or leave the argument out where it has a default."
 TYPES = (
     "a type of string, binary, boolean, tinyint, smallint, int, bigint, decimal, float, double, date, timestamp, "
-    "timestamp_ntz, variant (decimal as decimal(p,s))"
+    "timestamp_ntz, variant (decimal as decimal(p,s), the others without parentheses)"
 )
 EXACT_AS_STRING = (
     "A value without a type here, such as a time of day or an interval, is kept exactly as string."
@@ -106,6 +107,16 @@ CASES = {
         "spark_cdc.changes: argument `columns` must be names that do not start with _cdc_, which is reserved; "
         "got `_cdc_op`. A source column of that name cannot be read; leave it out.",
     ),
+    "unknown_time_zone": (
+        changes(time_zone="'Asia/Shangai'"),
+        "spark_cdc.changes: argument `time_zone` must be the name of a region or an offset, such as Asia/Shanghai or "
+        "+08:00; got `Asia/Shangai`. Correct the spelling; upper and lower case count.",
+    ),
+    "raw_columns_as_list": (
+        "spark_cdc.messages(source('raw', 'messages'), format='canal', raw_columns=['payload'])",
+        "spark_cdc.messages: argument `raw_columns` must be a mapping of Kafka's names to the raw table's; got `['payload']`. "
+        "Write raw_columns={'value': 'payload'}, or leave it out where the raw table has Kafka's own names.",
+    ),
     "unknown_type": (
         columns("amount", "number"),
         f"spark_cdc.changes: argument `columns` must be {TYPES}; got `amount: number`. {EXACT_AS_STRING}",
@@ -114,6 +125,21 @@ CASES = {
         columns("amount", "decimal(20)"),
         f"spark_cdc.changes: argument `columns` must be {TYPES}; got `amount: decimal(20)`. {EXACT_AS_STRING}",
     ),
+    **{
+        f"parentheses_after_{declaration.partition('(')[0]}": (
+            columns("amount", declaration),
+            f"spark_cdc.changes: argument `columns` must be {TYPES}; got `amount: {declaration}`. {EXACT_AS_STRING}",
+        )
+        for declaration in (
+            "int(11)",
+            "timestamp(3)",
+            "string(5)",
+            "double(10,2)",
+            "boolean(1)",
+            "date(0)",
+            "bigint(20) from bits",
+        )
+    },
     "decimal_too_wide": (
         columns("amount", "decimal(39,2)"),
         "spark_cdc.changes: argument `columns` must be a decimal of at most 38 digits, with a scale that is not above "
@@ -124,6 +150,20 @@ CASES = {
         "spark_cdc.changes: argument `columns` must be one of `date from text`, `date from days`, `date from seconds`, "
         "`date from milliseconds`, `date from microseconds`, `date from nanoseconds`; got `placed_on: date from hours`. "
         "Without `from` the format's own encoding is read.",
+    ),
+    "columns_of_one_name": (
+        changes(columns="{'id': 'bigint', 'ID': 'string'}"),
+        "spark_cdc.changes: argument `columns` must be names that differ in more than the case of their letters, which Spark "
+        "does not tell apart; got `id`. Read them with two models; each joins the other by the key.",
+    ),
+    "schema_is_no_text": (
+        changes(schema="5"),
+        "spark_cdc.changes: argument `schema` must be a text; got `5`. Write the source schema's name as its messages do.",
+    ),
+    "raw_columns_beside_messages": (
+        changes(None, messages=CHANGES, raw_columns="{'value': 'v'}"),
+        "spark_cdc.changes: argument `raw_columns` must be left out beside `messages`; got `{'value': 'v'}`. A messages "
+        "model has Kafka's own names: give raw_columns to spark_cdc.messages.",
     ),
     "messages_unknown_format": (
         "spark_cdc.messages(source('raw', 'messages'), format='maxwel')",
@@ -138,17 +178,13 @@ CASES = {
 
 
 @pytest.fixture(scope="module")
-def project(new_project: Callable[[str], Project]) -> Project:
+def project(new_project: Callable[..., Project]) -> Project:
     """A project whose only models are the wrong ones: behind `execute`, so that one command compiles them all."""
-    project = new_project("shop_arguments")
-    project.remove("models/staging", "models/marts")
-    project.write(
-        {
-            f"models/wrong/{name}.sql": "{% if execute %}{{ " + call + " }}{% endif %}"
-            for name, (call, _) in CASES.items()
-        }
-    )
-    return project
+    models = {
+        f"models/wrong/{name}.sql": "{% if execute %}{{ " + call + " }}{% endif %}"
+        for name, (call, _) in CASES.items()
+    }
+    return new_project("shop_arguments", models | {"models/sources.yml": SOURCES})
 
 
 @pytest.fixture(scope="module")
@@ -174,3 +210,12 @@ def test_plain_model_fails_while_dbt_parses(project: Project) -> None:
     project.remove("models/wrong/plain.sql")
     assert not run.result.success
     assert sentence in run.failure
+
+
+def test_a_variable_that_is_not_known_stops_every_command(project: Project) -> None:
+    """It would do nothing, silently."""
+    run = project.dbt("parse", "--vars", "{spark_cdc__fillback: [orders]}")
+    assert (
+        "spark_cdc.vars: argument `--vars` must be one of spark_cdc__debezium_unavailable_values, spark_cdc__fill_back, "
+        f"spark_cdc__lose_history; got `spark_cdc__fillback`. {SPELLING}" in run.failure
+    )

@@ -134,12 +134,9 @@ def logs() -> list[Logs]:
 
 
 @pytest.fixture(scope="module")
-def project(lake: Lake, new_project: Callable[[str], Project], logs: list[Logs]) -> Project:
+def project(lake: Lake, new_project: Callable[..., Project], logs: list[Logs]) -> Project:
     """A project after a few runs, between which the messages landed, and one run with nothing new."""
-    project = new_project(SCHEMA)
-    project.remove("models/staging", "models/marts", "models/sources.yml")
-    project.write(files())
-    project.start_spark()
+    project = new_project(SCHEMA, files())
     lake.create_raw("canal", "dataworks", schema="raw_arrival")
     for run in range(RUNS):
         for of_format in logs:

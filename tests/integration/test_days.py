@@ -312,7 +312,7 @@ class Story:
 
 
 @pytest.fixture(scope="module")
-def story(lake: Lake, new_project: Callable[[str], Project]) -> Story:
+def story(lake: Lake, new_project: Callable[..., Project]) -> Story:
     """Run the four days, day by day in one schema and all at once in another."""
     story = Story()
     project = new_project("shop")
@@ -321,7 +321,6 @@ def story(lake: Lake, new_project: Callable[[str], Project]) -> Story:
         story.runs[stage] = project.dbt("run", *arguments)
         story.look(stage, project, lake)
 
-    project.start_spark()
     lake.create_raw("messages", "customers", "profiles", "payments")
     for number, parts in enumerate(
         zip(shop_days(), crm_days(), profile_days(), erp_days(), strict=True), start=1

@@ -31,12 +31,9 @@ FILES = {
 
 
 @pytest.fixture(scope="module")
-def project(lake: Lake, new_project: Callable[[str], Project]) -> Project:
+def project(lake: Lake, new_project: Callable[..., Project]) -> Project:
     """Two runs over two databases with two shards each, and a table without a key."""
-    project = new_project(SCHEMA)
-    project.remove("models/staging", "models/marts", "models/sources.yml")
-    project.write(FILES)
-    project.start_spark()
+    project = new_project(SCHEMA, FILES)
     lake.create_raw("shop", schema="raw_keys")
     shards = {
         (database, table): CanalTable(CanalTopic(database), table, ["id"])
@@ -46,12 +43,17 @@ def project(lake: Lake, new_project: Callable[[str], Project]) -> Project:
     notes = CanalTable(CanalTopic("shop_a"), "notes", [])
     for number, events in enumerate([
         [shard.insert(0, {"id": 1, "name": f"{database} {table}"}) for (database, table), shard in shards.items()]
-        + [notes.insert(0, {"id": 7, "name": "first"}), notes.insert(0, {"id": 7, "name": None})],
+        + [
+            notes.insert(0, {"id": 7, "name": "first"}),
+            notes.insert(0, {"id": 7, "name": None}),
+            notes.insert(0, {"id": 9, "name": "left"}),
+        ],
         [
             shards["shop_a", "orders_00"].truncate(1),
             shards["shop_b", "orders_00"].update(1, ({"id": 1, "name": "shop_b orders_00"}, {"id": 2, "name": "moved"})),
             notes.insert(1, {"id": 8, "name": "first"}),
             notes.insert(1, {"id": 7, "name": None}),
+            notes.update(1, ({"id": 9, "name": "left"}, {"id": 9, "name": None})),
         ],
     ]):  # fmt: skip
         messages: list[Message] = [message for event in events for message in event.messages]
@@ -83,10 +85,11 @@ def test_origins_share_keys_where_the_user_says_so(project: Project, lake: Lake)
 def test_the_changes_of_a_table_without_a_key_are_kept(project: Project, lake: Lake) -> None:
     rows = lake.rows(f"select id, name, _cdc_error from {SCHEMA}.notes_changes order by _cdc_sequence")
     assert [tuple(row.values()) for row in rows] == [
-        (7, "first", None), (7, None, None), (8, "first", None), (7, None, None),
+        (7, "first", None), (7, None, None), (9, "left", None), (8, "first", None), (7, None, None), (9, None, None),
     ]  # fmt: skip
 
 
 def test_columns_may_stand_in_for_a_key(project: Project, lake: Lake) -> None:
-    """A change whose key is not known is not applied; spark_cdc.key_not_null finds it."""
-    assert lake.rows(f"select name, id from {SCHEMA}.notes") == [{"name": "first", "id": 8}]
+    """A change whose key is null makes no row, and ends that of the key before it; spark_cdc.key_not_null finds it."""
+    rows = lake.rows(f"select name, id, _cdc_is_deleted from {SCHEMA}.notes order by name")
+    assert [tuple(row.values()) for row in rows] == [("first", 8, False), ("left", None, True)]

@@ -40,7 +40,7 @@ WRONG = {
         "argument": "sql", "allowed": "a select of all columns of a model made by spark_cdc.changes",
         "got": "a select without _cdc_sequence, _cdc_committed_at, _cdc_transaction_id, _cdc_before, _cdc_absent, "
         "_cdc_error, _cdc_topic, _cdc_partition, _cdc_offset, _cdc_offsets, _cdc_batch, _cdc_seen",
-        "next_step": "Write select * from {{ ref('...') }}, with where or not.",
+        "next_step": "Write select * from {{ ref('...') }}; a model over this one may leave rows out.",
     }),
     "file_format": ("unique_key=['id'], file_format='parquet'", SELECT, {
         "argument": "file_format", "allowed": "one of iceberg, delta", "got": "`parquet`", "next_step": SPELLING,
@@ -107,6 +107,9 @@ def files() -> dict[str, str]:
                 kind, f"unique_key=['id'], schema='{place}', alias='same_{kind}'",
                 f"\nselect * from {{{{ ref('stg_{place}_changes') }}}}\n",
             )  # fmt: skip
+    made["models/once/wrong_own_name_history.sql"] = model(
+        "history", body="\nselect *, name as `Valid_To` from {{ ref('stg_things_changes') }}\n"
+    )
     for place in ("eu", "us"):
         made[f"models/places/stg_{place}_changes.sql"] = changes(place, "{'id': 'bigint', 'name': 'string'}")
     made["models/models.yml"] = "models:\n" + "".join(described(kind) for kind in KINDS) + plain_contract()
@@ -176,18 +179,15 @@ class Stages:
 
 
 @pytest.fixture(scope="module")
-def stages(lake: Lake, new_project: Callable[[str], Project]) -> Stages:
+def stages(lake: Lake, new_project: Callable[..., Project]) -> Stages:
     """Three runs: the first, one with a new column and new rows, and a full refresh."""
-    project = new_project(SCHEMA)
-    project.remove("models")
-    project.write(files())
+    project = new_project(SCHEMA, files())
     # What our materializations need is not a line in dbt_project.yml.
     settings = project.folder / "dbt_project.yml"
     settings.write_text(settings.read_text().split("models:\n")[0])
 
     stages = Stages()
     things, eu, us, odd = (CanalTable(CanalTopic(), name, ["id"]) for name in ("things", "eu", "us", "odd"))
-    project.start_spark()
     lake.create_raw("things", "eu", "us", "odd", schema="raw_models")
     lake.spark.sql(f"create schema if not exists {SCHEMA}")
     lake.spark.sql(
@@ -250,6 +250,15 @@ def test_wrong_configuration_stops_with_one_sentence(stages: Stages, name: str, 
     message = stages.runs["first"].messages[f"wrong_{name}_{kind}"]
     assert stages.runs["first"].statuses[f"wrong_{name}_{kind}"] == "error"
     assert REQUIRED.format(kind=kind, **WRONG[name][2]) in message
+
+
+def test_a_column_has_not_the_name_of_a_version_s_time(stages: Stages) -> None:
+    """Spark does not tell the case of letters."""
+    assert (
+        "spark_cdc.cdc_history: argument `sql` must be a select without the names that a history has itself; got `Valid_To`. "
+        "Leave it out of the columns of the changes model."
+        in stages.runs["first"].messages["wrong_own_name_history"]
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)

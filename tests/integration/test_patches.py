@@ -301,14 +301,11 @@ def log() -> list[Change]:
 
 @pytest.fixture(scope="module")
 def after_each_run(
-    log: list[Change], lake: Lake, new_project: Callable[[str], Project]
+    log: list[Change], lake: Lake, new_project: Callable[..., Project]
 ) -> list[tuple[Any, Any]]:
     """What was to be expected and was found: after each of three runs, of Debezium in one, after `restate`."""
     random = Random(SEED)
-    project = new_project(SCHEMA)
-    project.remove("models/staging", "models/marts", "models/sources.yml")
-    project.write(files())
-    project.dbt("show", "--inline", "select 1").must_succeed()
+    project = new_project(SCHEMA, files())
     lake.create_raw("drs_mongodb", "debezium_mongodb", schema="raw_patches")
     come = {change.sequence: random.choice([0, 0, 1, 1, 1, 2, 2, 2]) for change in log}
     # The long run is patched in the first run, from its own beginning, and again in the second.

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from harness import REPOSITORY, Lake, Message, Project
 
-MODELS = re.compile(r"^-- (models/\S+\.sql)[^\n]*\n(.*?)(?=^-- models/|^```)", re.M | re.S)
+MODELS = re.compile(r"^(?:--|#) (models/\S+\.(?:sql|yml))[^\n]*\n(.*?)(?=^-- models/|^```)", re.M | re.S)
 SOURCES = "sources: [{name: shop, tables: [{name: raw}]}]\n"
 
 
@@ -19,13 +19,10 @@ def canal(kind: str, row: dict[str, str], old: dict[str, str] | None = None) -> 
     return Message(json.dumps(envelope | {"data": [row], "old": [old] if old else None}))
 
 
-def test_the_models_of_the_readme_work(lake: Lake, new_project: Callable[[str], Project]) -> None:
+def test_the_models_of_the_readme_work(lake: Lake, new_project: Callable[..., Project]) -> None:
     models = dict(MODELS.findall((REPOSITORY / "README.md").read_text()))
-    assert len(models) == 6
-    project = new_project("readme")
-    project.remove("models")
-    project.write(models | {"models/sources.yml": SOURCES})
-    project.start_spark()
+    assert len(models) == 7
+    project = new_project("readme", models | {"models/sources.yml": SOURCES})
     lake.create_raw("raw", schema="shop")
     placed_at = "2026-01-01 12:00:00.5"
     lake.land(
@@ -38,17 +35,17 @@ def test_the_models_of_the_readme_work(lake: Lake, new_project: Callable[[str], 
         ],
         schema="shop",
     )
-    project.run()
+    project.dbt("build").must_succeed()
     (order,) = lake.rows("select id, amount, _cdc_is_deleted from readme.orders")
     assert order == {"id": 1, "amount": Decimal("2.5000"), "_cdc_is_deleted": False}
     versions = lake.rows("select amount from readme.orders_history order by valid_to nulls last")
     assert [row["amount"] for row in versions] == [Decimal("1.5000"), Decimal("2.5000")]
-    letters = lake.rows("select offset, code from readme.dead_letters order by offset")
+    letters = lake.rows("select offset, code from readme.cdc_dead_letters order by offset")
     assert letters == [
         {"offset": 2, "code": "value_does_not_fit"},
         {"offset": 3, "code": "not_json"},
     ]
     accounts = lake.rows(
-        "select sum(read) as read, sum(applied) as applied, sum(rejected) as rejected from readme.accounts"
+        "select sum(read) as read, sum(applied) as applied, sum(rejected) as rejected from readme.cdc_accounts"
     )
     assert accounts == [{"read": 4, "applied": 1, "rejected": 2}]

@@ -69,12 +69,9 @@ def statements(random: Random, table: CanalTable) -> Iterator[Event]:
 
 
 @pytest.fixture(scope="module")
-def project(lake: Lake, new_project: Callable[[str], Project]) -> Project:
+def project(lake: Lake, new_project: Callable[..., Project]) -> Project:
     """The first build, of no message."""
-    project = new_project(SCHEMA)
-    project.remove("models/staging", "models/marts", "models/sources.yml")
-    project.write(FILES)
-    project.start_spark()
+    project = new_project(SCHEMA, FILES)
     lake.create_raw("things", schema="raw_whole_rows")
     project.run()
     return project

@@ -111,12 +111,10 @@ def person(number: int, name: str, bio: str | None = None) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def story(lake: Lake, new_project: Callable[[str], Project]) -> Story:
+def story(lake: Lake, new_project: Callable[..., Project]) -> Story:
     """One story on one set of tables."""
-    project = new_project(SCHEMA)
-    project.write(files())
+    project = new_project(SCHEMA, files())
     story = Story(lake, project)
-    project.start_spark()
     lake.create_raw("shop", "customers", "profiles", schema="raw_operations")
     shop = CanalTopic()
     orders = CanalTable(shop, "orders", ["id"])
@@ -235,6 +233,7 @@ WRONG = {
         "{model: orders}": "argument `keys` must be given when `since` is not, and only then; got neither.",
         "{model: orders, keys: [{id: 1, line: 2}]}": "must be a list of keys with the columns id; got",
         "{model: orders, keys: [one]}": "must be a list of keys whose `id` is a bigint; got",
+        "{model: orders, keys: [1, 987654]}": "must be a list of keys that the table or its changes have; got `987654`.",
         "{model: orders, keys: []}": "must be a list of keys; got `[]`.",
         "{model: orders, since: {offset: 1}}": "must be a mapping of topic, partition and offset; got",
     },

@@ -65,13 +65,11 @@ def thing(
 
 
 @pytest.fixture(scope="module")
-def stages(lake: Lake, new_project: Callable[[str], Project]) -> Stages:
+def stages(lake: Lake, new_project: Callable[..., Project]) -> Stages:
     """One story on one set of tables."""
-    project = new_project(SCHEMA)
-    project.write(FILES)
+    project = new_project(SCHEMA, FILES)
     stages = Stages()
     things = CanalTable(CanalTopic(), "things", ["id"])
-    project.start_spark()
     lake.create_raw("things", schema="raw_schema")
 
     def land(*events: Any) -> None:
@@ -102,6 +100,7 @@ def stages(lake: Lake, new_project: Callable[[str], Project]) -> Stages:
     )  # fmt: skip
     run("fail", policy="fail")
     run("narrower", columns="narrower", policy="ignore")
+    run("fill back of a current table", spark_cdc__fill_back="things")
     run("evolved")
     run("filled back", spark_cdc__fill_back="stg_things_changes")
     run("rebuilt", "--full-refresh")
@@ -140,6 +139,15 @@ def test_types_are_not_ignored_and_not_narrowed(stages: Stages) -> None:
     assert "pieces" not in message
     for table in TABLES:
         assert stages.contents["narrower", table] == stages.contents["ignore", table]
+
+
+def test_fill_back_of_a_current_table_is_refused(stages: Stages) -> None:
+    """It would do nothing: the changes are what is filled back."""
+    assert (
+        "spark_cdc.vars: argument `spark_cdc__fill_back` must be a list of names of models that are not cdc_current nor "
+        "cdc_history; got `['things']`. Write --vars '{spark_cdc__fill_back: [stg_things_changes]}'."
+        in stages.runs["fill back of a current table"].messages["stg_things_changes"]
+    )
 
 
 def test_added_column_counts_as_absent_in_old_rows(stages: Stages) -> None:

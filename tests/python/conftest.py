@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,8 +29,11 @@ def repository() -> Path:
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """A local session that has the package's functions; ANSI is off, as dbt-spark forces it."""
+def spark(tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
+    """A local session that has the package's functions; ANSI is off, as dbt-spark forces it.
+
+    tests/conftest.py ends it.
+    """
     from dbt_spark_cdc import register
     from pyspark.sql import SparkSession
 
@@ -49,8 +51,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .getOrCreate()
     )
     register(session)
-    yield session
-    session.stop()
+    return session
 
 
 @pytest.fixture(scope="session")

@@ -108,6 +108,7 @@ def test_what_looks_like_a_capture_and_is_none(line: str) -> None:
         (["--columns", "id:bigint", "--key", "no"], ["--key", "id", "no"]),
         (["--key", "id,"], ["--key", "id,"]),
         (["--fromat", "canal"], ["--fromat"]),
+        (["--columns", "id:int(11)"], ["--columns", "parentheses", "id: int(11)"]),
         ([], ["--format", "not tell", "auto"]),
     ],
 )
@@ -118,6 +119,50 @@ def test_an_error_of_use_is_one_sentence(tmp_path: Path, arguments: list[str], w
     assert result.stderr.count("\n") == 1
     for word in words:
         assert word in result.stderr
+
+
+def test_writers_that_cannot_be_told_apart_are_named(tmp_path: Path) -> None:
+    message = {
+        "id": 1,
+        "sql": "",
+        "sqlType": {"id": 4},
+        "mysqlType": {"id": "int"},
+        "ts": 1,
+        "data": [{"id": "1"}],
+    }
+    result = run(write(tmp_path, "x.jsonl", json.dumps({**CANAL, **message})))
+    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+    for word in ("--format canal --dialect canal", "--dialect cloudcanal", "--format drs --dialect mysql"):
+        assert word in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    [
+        (["HEARTBEAT", "DDL", "HEARTBEAT", "extended"], ("oms", "extended")),
+        (["default", "default", "extended"], ("oms", "extended")),
+        (["HEARTBEAT", "default"], ("oms", "default")),
+        (["HEARTBEAT"], ("oms", None)),
+    ],
+)
+def test_what_all_dialects_write_does_not_tell_the_dialect(
+    repository: Path, messages: list[str], expected: tuple[str, str | None]
+) -> None:
+    row = {"id": 1}
+    rows = {"default": row, "extended": {**row, "__light_type": {"id": {"schemaType": "INT"}}}}
+    data = "\n".join(
+        json.dumps(
+            {
+                "prevStruct": None,
+                "postStruct": rows.get(kind),
+                "allMetaData": {"db": "t.d", "table_name": "x"},
+                "recordType": "INSERT" if kind in rows else kind,
+            }
+        )
+        for kind in messages
+    )
+    [file] = Decoder(MacroLibrary(repository), Options()).files([Source("x", data.encode())])
+    assert (file.format, file.dialect) == expected
 
 
 def test_a_missing_file_and_two_of_one_name_are_errors_of_use(tmp_path: Path) -> None:
@@ -145,7 +190,7 @@ def test_version_and_help() -> None:
 def test_images_are_the_texts_of_the_message(tmp_path: Path) -> None:
     row = '{"id": 1, "n": 1.50, "big": 123456789012345678901234567890, "t": "a\u2028b", "no": null, '
     row += '"o": {"a": [1.0]}}'
-    file = write(tmp_path, "x.jsonl", canal(row, '{"id": 2}'), "null", "{", canal('{"id": 1}', type="ALTER"))
+    file = write(tmp_path, "x.jsonl", canal(row, '{"id": 2}'), "null", "{", canal(type="ALTER"))
     result = run(file, "--format", "canal")
     assert result.exit_code == 0
     assert result.stdout.count("\n") == len(result.stdout.splitlines()) == 5
@@ -231,7 +276,8 @@ def test_state_shows_the_rows_that_are_left(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("spark")
-def test_state_has_what_updates_changed_inside_a_value(tmp_path: Path) -> None:
+@pytest.mark.parametrize("declared", [True, False])
+def test_state_has_what_updates_changed_inside_a_value(tmp_path: Path, declared: bool) -> None:
     identity = '{"_id": ObjectId("64650cf67dc36a464e76e5aa")}'
     documents = {
         "insert": identity[:-1] + ', "place": {"row": NumberLong("9007199254740993"), "tags": ["a"]}}',
@@ -246,11 +292,102 @@ def test_state_has_what_updates_changed_inside_a_value(tmp_path: Path) -> None:
         for number, (kind, value) in enumerate(documents.items())
     ]  # fmt: skip
     file = write(tmp_path, "x.jsonl", *(json.dumps(message) for message in messages))
-    columns = ("--key", "_id", "--columns", "_id:string,place:string")
-    [cages] = lines(run(file, "--format", "drs_mongodb", *columns, "--state").stdout)
+    columns = ("--columns", "_id:string,place:string") if declared else ()
+    [cages] = lines(run(file, "--format", "drs_mongodb", "--key", "_id", *columns, "--state").stdout)
+    assert ("error" in cages, cages["rows"][0].keys()) == (False, {"_id", "place"})
     assert [json.loads(row["place"]) for row in cages["rows"]] == [
         {"row": 9007199254740993, "tags": ["a", None, "c"], "deep": {"er": 1.5}}
     ]
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_file_that_does_not_tell_its_format_does_not_stop_the_others(tmp_path: Path) -> None:
+    files = [
+        write(tmp_path, "unknown.jsonl", '{"what": 1}'),
+        write(tmp_path, "flat.jsonl", '{"id": 1, "__op": "c", "__table": "orders", "__deleted": "false"}'),
+    ]
+    result = run(*files)
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert "unknown.jsonl" in result.stderr
+    [row] = lines(result.stdout)
+    assert (row["table"], row["op"], row["after"]) == ("orders", "insert", {"id": "1"})
+    assert run(*files, "--out", tmp_path / "out").exit_code == 2
+    assert [file.name for file in (tmp_path / "out").iterdir()] == ["flat.jsonl"]
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_row_that_only_the_reading_of_texts_can_read_is_an_error(tmp_path: Path) -> None:
+    message = {
+        "version": "2.0",
+        "schema": {"source": {"dbType": "ob_mysql", "dbName": "d", "table": "t"}, "column": [], "pk": ["id"]},
+        "payload": {
+            "before": None, "after": {"data": {"id": "not a number", "f": 0}}, "op": "INSERT",
+            "timestamp": {"eventTime": 1, "systemTime": 1, "checkpointTime": 1}, "ddl": None,
+        },
+    }  # fmt: skip
+    file = write(tmp_path, "x.jsonl", json.dumps(message).replace('"f": 0', '"f": 0.' + "0" * 1073 + "1"))
+    options = ("--format", "dataworks", "--dialect", "oms", "--columns", "id:bigint,f:double", "--key", "id")
+    [row] = lines(run(file, *options).stdout)
+    assert (row["kind"], row["error"]) == ("error", {"code": "over_json_limits", "detail": None})
+
+
+@pytest.mark.usefixtures("spark")
+def test_columns_that_differ_in_case_alone_are_two(tmp_path: Path) -> None:
+    file = write(tmp_path, "x.jsonl", canal('{"Id": "a", "id": "b"}'))
+    options = ("--format", "canal", "--columns", "Id:string,id:string")
+    [row] = lines(run(file, *options).stdout)
+    assert row["after"] == {"Id": "a", "id": "b"}
+    [table] = lines(run(file, *options, "--state").stdout)
+    assert table["rows"] == [{"Id": "a", "id": "b"}]
+
+
+@pytest.mark.usefixtures("spark")
+def test_bytes_that_are_not_of_their_character_set_are_an_error_without_columns_too(repository: Path) -> None:
+    file = repository / "tests" / "golden" / "dts_avro" / "typed_values_that_do_not_fit" / "messages.jsonl"
+    lost, unknown, whole, *_ = lines(run(file, "--format", "dts_avro").stdout)
+    assert (lost["kind"], lost["error"]) == ("error", {"code": "value_does_not_fit", "detail": "s: string"})
+    assert (unknown["kind"], unknown["error"]) == (lost["kind"], lost["error"])
+    assert (whole["kind"], whole["after"]["da"]) == ("row", "0000-00-00")
+
+
+@pytest.mark.usefixtures("spark")
+def test_state_says_what_could_not_be_read(tmp_path: Path) -> None:
+    file = write(
+        tmp_path,
+        "x.jsonl",
+        canal('{"id": 1, "a": "old"}'),
+        canal('{"id": 1, "a": "new"}', type="UPDATE")[:-20],
+        canal('{"id": 1}', type="UPSERT"),
+        canal('{"id": 1}', type="UPSERT"),
+        canal(type="DELETE"),
+    )
+    for columns in ((), ("--columns", "id:bigint,a:string", "--key", "id")):
+        orders, unread = lines(run(file, "--format", "canal", "--state", *columns).stdout)
+        assert (orders["rows"], orders.get("error")) == ([{"id": "1", "a": "old"}], None)
+        assert (unread["table"], unread["rows"]) == (None, [])
+        assert unread["error"] == (
+            "Messages not read: 1 with the error broken_json. Messages not read: 1 with the error no_rows. "
+            "Messages not read: 2 with the error unknown_op."
+        )
+    file.write_text("{\n")
+    [unread] = lines(run(file, "--format", "canal", "--state").stdout)
+    assert unread["error"] == "Messages not read: 1 with the error broken_json."
+
+
+@pytest.mark.usefixtures("spark")
+def test_state_of_variants(tmp_path: Path) -> None:
+    file = write(tmp_path, "x.jsonl", canal('{"id": "1", "a": "{\\"b\\": 1.50}"}', '{"id": "2", "a": null}'))
+    options = ("--format", "canal", "--state", "--key", "id", "--columns", "id:string,a:variant")
+    [table] = lines(run(file, *options).stdout)
+    assert table["rows"] == [{"id": "1", "a": '{"b":1.5}'}, {"id": "2", "a": None}]
+
+
+@pytest.mark.usefixtures("spark")
+def test_state_leaves_out_a_column_whose_name_is_reserved(tmp_path: Path) -> None:
+    file = write(tmp_path, "x.jsonl", canal('{"id": 1, "_cdc_op": "x"}'))
+    [table] = lines(run(file, "--format", "canal", "--state").stdout)
+    assert table["rows"] == [{"id": "1"}]
+    assert "_cdc_op" in table["error"]
 
 
 # ---- captures of real servers

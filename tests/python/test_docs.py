@@ -34,18 +34,23 @@ OPTIONS = (
 )
 PATIENCE = 60.0
 WAYS = {
-    "canal": ("canal_mysql", "stg_canal__messages", "stg_canal__t_pk_changes", "canal__t_pk"),
+    "canal": (
+        "canal_mysql",
+        "stg_example__canal_messages",
+        "stg_example__canal_t_pk_changes",
+        "example__canal_t_pk",
+    ),
     "debezium": (
         "debezium_postgresql",
-        "stg_debezium__messages",
-        "stg_debezium__t_pk_full_changes",
-        "debezium__t_pk_full",
+        "stg_example__debezium_messages",
+        "stg_example__debezium_t_pk_full_changes",
+        "example__debezium_t_pk_full",
     ),
     "dataworks": (
         "dataworks_shop",
-        "stg_dataworks__messages",
-        "stg_dataworks__orders_changes",
-        "dataworks__orders",
+        "stg_example__dataworks_messages",
+        "stg_example__dataworks_orders_changes",
+        "example__dataworks_orders",
     ),
 }
 # The page draws its graph on a canvas; the library that draws keeps what it has drawn at the canvas' element.
@@ -146,7 +151,7 @@ def browser_tab(url: str, folder: Path) -> Iterator[Tab]:
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium: apt-get install chromium")
 def test_the_page_shows_the_way_of_the_messages_to_current_and_history(page: Path, tmp_path: Path) -> None:
-    url = f"{page.as_uri()}#!/model/model.spark_cdc.canal__t_pk?g_v=1"
+    url = f"{page.as_uri()}#!/model/model.spark_cdc.example__canal_t_pk?g_v=1"
     with browser_tab(url, tmp_path) as tab:
         give_up = time.monotonic() + PATIENCE
         while not (shown := tab.value(SHOWN_GRAPH)) or not shown["labels"]:
@@ -158,8 +163,8 @@ def test_the_page_shows_the_way_of_the_messages_to_current_and_history(page: Pat
     edges = {tuple(edge) for edge in shown["edges"]}
     for format_name, (topic, messages, changes, current) in WAYS.items():
         way = {
-            (f"kafka.{topic}", f"raw_messages__{format_name}"),
-            (f"raw_messages__{format_name}", messages),
+            (f"kafka.{topic}", f"example__raw_{format_name}"),
+            (f"example__raw_{format_name}", messages),
             (messages, changes),
             (changes, current),
             (changes, f"{current}_history"),

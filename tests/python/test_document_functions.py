@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dbt_spark_cdc.functions.dts_avro import dts_avro
+from dbt_spark_cdc.functions.dts_avro import _characters, dts_avro
 from dbt_spark_cdc.functions.mongo_documents import mongo_fields, mongo_update, mongo_update_description
 from dbt_spark_cdc.functions.mongo_patches import Patched, mongo_patched
 from dbt_spark_cdc.functions.mongo_text import extended_json
@@ -151,6 +151,7 @@ SHELL = {
     'ISODate("2024-02-29T12:34:56.5Z")': "2024-02-29T12:34:56.500Z",
     'ISODate("2024-02-29T12:34:56.000Z")': "2024-02-29T12:34:56.000Z",
     'ISODate("2024-02-29T12:34:56+0800")': "2024-02-29T04:34:56.000Z",
+    'ISODate("2024-02-29T12:34:56-18:00")': "2024-03-01T06:34:56.000Z",
     'ISODate("2024-02-29")': "2024-02-29T00:00:00.000Z",
     'ISODate("0001-01-01T00:00:00Z")': "0001-01-01T00:00:00.000Z",
     "new Date(-1)": "1969-12-31T23:59:59.999Z",
@@ -196,6 +197,11 @@ NO_DOCUMENT = [
     "{a: ObjectId()}",
     '{a: ObjectId("zz")}',
     "{a: ISODate()}",
+    '{a: ISODate("2024-02-29T12:34:56-99:99")}',
+    '{a: ISODate("2024-02-29T12:34:56+05:60")}',
+    '{a: ISODate("2024-02-29T12:34:56+18:01")}',
+    '{a: {"$date": "2024-02-29T12:34:56.789-99:99"}}',
+    '{"_id": 1, "$set": {"a": 1}}',
     "{a: new Date()}",
     '{a: new Date("2024-01-01T00:00:00")}',
     '{a: ISODate("2024-02-30")}',
@@ -312,10 +318,35 @@ def test_operators_of_an_update() -> None:
         '{"$set": {}, "a": 1}',
         '{"$v": 2, "diff": {}}',
         "x",
+        '{"$set": {"_id": 5}}',
+        '{"$set": {"_id.a": 5}}',
+        '{"$unset": {"_id": true}}',
+        '{"$set": {"a": 8}, "$unset": {"a": true}}',
+        '{"$set": {"a.b": 8}, "$unset": {"a.b": true}}',
     ],
 )
 def test_other_operators_give_null(operations: str) -> None:
     assert mongo_update('{"_id": 1}', operations) is None
+
+
+def test_an_update_may_repeat_the_name_of_its_document() -> None:
+    assert mongo_update('{"_id": 1}', '{"$set": {"_id": 1, "a": 2}}').fields == {"_id": "1", "a": "2"}
+
+
+@pytest.mark.parametrize("identity", ["{}", '{"a": 1}', '{"_id": 1, "$set": {"a": 1}}'])
+def test_an_update_that_names_no_document_gives_null(identity: str) -> None:
+    assert mongo_update(identity, '{"$set": {"b": 2}}') is None
+
+
+def test_a_name_with_a_dollar_is_a_field_where_no_update_has_it() -> None:
+    assert mongo_fields('{"_id": 1, "$price": 2}') == {"_id": "1", "$price": "2"}
+
+
+def test_latin1_is_read_as_mysql_reads_it() -> None:
+    assert _characters("latin1", bytes(range(0x80, 0xA1))) == (
+        "€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ\xa0"
+    )
+    assert _characters("windows-1252", b"\x81").startswith("\ufffd")
 
 
 def test_the_description_of_an_update() -> None:
@@ -329,6 +360,8 @@ def test_the_description_of_an_update() -> None:
     assert mongo_update_description('{"_id": 1}', None, None, None) == ({"_id": "1"}, {})
     assert mongo_update_description('{"_id": 1}', "{", None, None) is None
     assert mongo_update_description('{"_id": 1}', None, [None], None) is None
+    assert mongo_update_description('{"_id": 1}', '{"a": 1}', ["a"], None) is None
+    assert mongo_update_description('{"_id": 1}', '{"_id": 2}', None, None) is None
 
 
 # -- parts of nested values
@@ -459,7 +492,6 @@ def test_a_patch_as_mongodb_applies_it(document: str | None, operations: Any, af
         ("[]", {"$set": {"doc.99999999999999999999": 1}}),
         ('{"a.b":1}', {"$set": {"doc.a.b": 1}}),
         ("{}", {"$set": {"doc.a": 1, "doc.a.b": 1}}),
-        ("{}", {"$set": {"doc.a": 1}, "$unset": {"doc.a": True}}),
         ("{}", {"$set": {"doc.": 1}}),
         ("{}", {"$set": {"doc.$x": 1}}),
         ('{"a":1,"a":2}', {"$set": {"doc.b": 1}}),

@@ -72,6 +72,11 @@ def test_the_docs_page_shows_what_a_user_calls(macros: list[dict[str, Any]]) -> 
     assert shown == {macro["name"] for macro in macros if is_public(macro)}
 
 
+def test_no_model_takes_a_user_s_name(models: dict[str, dict[str, Any]]) -> None:
+    """What our YAML says of a name, dbt says of the user's model of that name too, though ours is disabled there."""
+    assert all("example__" in model["name"] for model in models.values())
+
+
 def test_every_model_and_column_is_described(models: dict[str, dict[str, Any]]) -> None:
     missing = [name for name, model in models.items() if not model["description"].strip()]
     missing += [
@@ -115,7 +120,7 @@ def test_every_column_that_a_model_has_is_listed_in_order(
             )
     found = {name: list(model["columns"]) for name, model in models.items() if name in expected}
     assert found == expected
-    assert set(models) - set(expected) == {"accounts", "dead_letters", "ledger"}
+    assert set(models) - set(expected) == {"example__accounts", "example__dead_letters", "example__ledger"}
 
 
 def declared(code: str) -> list[str]:

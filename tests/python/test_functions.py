@@ -19,7 +19,7 @@ from dbt_spark_cdc.functions import dts_avro as dts_avro_module
 from dbt_spark_cdc.functions import mongo_documents as mongo_documents_module
 from dbt_spark_cdc.functions import type_name as type_name_module
 from dbt_spark_cdc.functions.decode_binary import decode_binary
-from dbt_spark_cdc.functions.detect import RULES, detect
+from dbt_spark_cdc.functions.detect import RULES, alike, detect
 from dbt_spark_cdc.functions.type_name import type_name
 from dbt_spark_cdc.inputs import read_messages
 from hypothesis import given
@@ -349,6 +349,10 @@ KNOWN = {
         wrapped({"id": 1, "__op": "c"}, "shop.orders.Value"),
         ("debezium", "flat", 1.0),
     ),
+    "a flattened row that names its operation and its table": (
+        {"id": 1, "__op": "d", "__table": "orders", "__deleted": "true"},
+        ("debezium", "flat", 1.0),
+    ),
     "a row of DataWorks": (DATAWORKS, ("dataworks", "dataworks", 1.0)),
     "a heartbeat of DataWorks": (
         {
@@ -368,9 +372,9 @@ KNOWN = {
         ("dataworks", "oms", 1.0),
     ),
     "a row of OceanBase OMS, Default": (OMS, ("oms", "default", 1.0)),
-    "a heartbeat of OceanBase OMS, Default": (
+    "a heartbeat of OceanBase OMS": (
         OMS | {"postStruct": None, "recordType": "HEARTBEAT"},
-        ("oms", "default", 1.0),
+        ("oms", None, 1.0),
     ),
     "a row of OceanBase OMS, DefaultExtendColumnType": (
         OMS | {"postStruct": {"id": 1, "__light_type": {"id": {"schemaType": "INT"}}}},
@@ -408,6 +412,10 @@ KNOWN = {
     "a heartbeat of Huawei DataArts, Canal": (DATAARTS | {"isHeartbeat": True}, ("canal", "dataarts", 1.0)),
     "a row of OceanBase OMS, Canal": (
         {key: value for key, value in CANAL_BEFORE_GTID.items() if key != "id"},
+        ("canal", "oms", 0.5),
+    ),
+    "a row of the full load of OceanBase OMS, Canal": (
+        {key: value for key, value in CANAL_BEFORE_GTID.items() if key != "id"} | {"type": "ROW"},
         ("canal", "oms", 0.5),
     ),
     "a row of Maxwell": (MAXWELL, ("maxwell", "maxwell", 1.0)),
@@ -464,6 +472,7 @@ UNKNOWN: dict[str, Any] = {
     "a Debezium row with an unknown op": ENVELOPE | {"op": "i"},
     "a Debezium row whose op is no text": ENVELOPE | {"op": ["c"]},
     "a flattened row of Debezium": {"id": 1, "__op": "c", "__deleted": "false"},
+    "a flattened document of MongoDB": {"_id": 1, "__op": "c", "__collection": "c", "__deleted": "false"},
     "a wrapped row that nothing marks as flattened": wrapped({"id": 1}, "shop.orders.Value"),
     "a business object with an op alone": {"op": "c"},
     "a key that is spelt like a path": KNOWN["a row of TiCDC"][0] | {"_tidb.commitTs": 1},
@@ -526,7 +535,7 @@ def test_no_golden_message_is_taken_for_another_format_or_dialect() -> None:
                 expected.add("debezium")
             # How the endpoint of DMS is set up shows in no message.
             shown = dialect if dialect != "nulls_left_out" else None
-            if told.format not in expected or (shown and told.format and told.dialect != shown):
+            if told.format not in expected or (shown and told.dialect and told.dialect != shown):
                 wrong.append((folder.parent.name, folder.name, message.offset, *told))
     assert wrong == []
 
@@ -534,6 +543,26 @@ def test_no_golden_message_is_taken_for_another_format_or_dialect() -> None:
 @pytest.mark.parametrize("case", UNKNOWN)
 def test_it_cannot_be_known(case: str) -> None:
     assert tuple(detect(json.dumps(UNKNOWN[case]))) == (None, None, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("case", "writers"),
+    [
+        (
+            "a row of Huawei DRS from MySQL",
+            {("canal", "canal"), ("canal", "tencent"), ("canal", "cloudcanal"), ("drs", "mysql")},
+        ),
+        ("a full-load row of Huawei DRS", {("canal", "tencent"), ("drs", "mysql")}),
+        ("a truncate of OGG, by either formatter", {("goldengate", "operation"), ("goldengate", "row")}),
+        ("an empty object", set()),
+    ],
+)
+def test_what_several_write_alike_names_its_writers(case: str, writers: set[tuple[str, str]]) -> None:
+    assert set(alike(json.dumps(UNKNOWN[case]))) == writers
+
+
+def test_what_is_known_has_no_other_writers() -> None:
+    assert [case for case, (message, _) in KNOWN.items() if alike(json.dumps(message))] == []
 
 
 @pytest.mark.parametrize("value", NO_OBJECT, ids=range(len(NO_OBJECT)))

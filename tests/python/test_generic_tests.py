@@ -120,11 +120,12 @@ MODELS = {
     """,
     "changes_of_orders": """
         select 'insert' as _cdc_op, array(1.0, 0.0) as _cdc_sequence, 't' as _cdc_topic,
-            0 as _cdc_partition, 1L as _cdc_offset
+            0 as _cdc_partition, 1L as _cdc_offset, array(named_struct('partition', 0, 'offset', 1L)) as _cdc_offsets
     """,
     "changes_of_items": """
         select 'update' as _cdc_op, array(7.0, 1.0, 0.0) as _cdc_sequence, 't' as _cdc_topic,
-            1 as _cdc_partition, 1L as _cdc_offset
+            1 as _cdc_partition, 1L as _cdc_offset,
+            array(named_struct('partition', 0, 'offset', 3L), named_struct('partition', 1, 'offset', 1L)) as _cdc_offsets
     """,
     "changes_with_halves": """
         select * from values

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dbt_spark_cdc.functions._arrow import texts
-from dbt_spark_cdc.functions.fingerprints import RULES, Rule
+from dbt_spark_cdc.functions.fingerprints import ALIKE, RULES, Alike, Rule
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,10 +26,11 @@ _UNKNOWN = Detected(None, None, 0.0)
 def detect(value: str | None) -> Detected:
     """Tell the format and dialect of one message, or that it cannot be told.
 
-    Shape: `value` is the message's text, a JSON object. The answer holds the format, its dialect, and the
-    confidence: 1.0 when the keys and values of exactly one format are there, 0.5 when the message fits a
-    format but holds nothing that only this format has, and 0.0 with format None when it cannot be known. One
-    message is a weak witness: let a topic's messages agree before acting on it.
+    Shape: `value` is the message's text, a JSON object. The answer holds the format, its dialect (None where
+    all of them write such a message), and the confidence: 1.0 when the keys and values of exactly one format
+    are there, 0.5 when the message fits a format but holds nothing that only this format has, and 0.0 with
+    format None when it cannot be known. One message is a weak witness: let a topic's messages agree before
+    acting on it.
 
     Errors: NULL, text that is not a JSON object, and other vendors' messages give format None, never an
     exception.
@@ -49,6 +50,14 @@ def detect(value: str | None) -> Detected:
     return _UNKNOWN
 
 
+def alike(value: str | None) -> tuple[tuple[str, str], ...]:
+    """Tell the formats and dialects between which a message that `detect` does not know is open."""
+    message = _object(value)
+    if message is None or any(_fits(rule, message) for rule in RULES):
+        return ()
+    return next((among.writers for among in ALIKE if _fits_keys(among, message)), ())
+
+
 def _object(value: str | None) -> dict[str, Any] | None:
     if value is None:
         return None
@@ -66,15 +75,21 @@ def _refuse(constant: str) -> None:
 
 def _fits(rule: Rule, message: dict[str, Any]) -> bool:
     return (
-        all(_has(message, path) for path in rule.required)
-        and _has_no_other_key(rule, message)
+        _fits_keys(rule, message)
         and (not rule.one_of or any(_has(message, path) for path in rule.one_of))
-        and all(_text(message, path) in allowed for path, allowed in rule.values.items())
         and all((_text(message, path) or "").endswith(end) for path, end in rule.endings.items())
     )
 
 
-def _has_no_other_key(rule: Rule, message: dict[str, Any]) -> bool:
+def _fits_keys(rule: Rule | Alike, message: dict[str, Any]) -> bool:
+    return (
+        all(_has(message, path) for path in rule.required)
+        and _has_no_other_key(rule, message)
+        and all(_text(message, path) in allowed for path, allowed in rule.values.items())
+    )
+
+
+def _has_no_other_key(rule: Rule | Alike, message: dict[str, Any]) -> bool:
     if rule.optional is None:
         return True
     # A key may itself hold a dot; it is then not the path of the same spelling.

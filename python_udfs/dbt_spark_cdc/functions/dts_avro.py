@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import codecs
 import functools
 import io
 import json
@@ -25,7 +26,7 @@ _CHARSETS = {
     "utf-8": "utf-8",
     "ascii": "ascii",
     "us-ascii": "ascii",
-    "latin1": "cp1252",  # MySQL's latin1 is the code page, not ISO 8859-1
+    "latin1": "latin1",
     "latin2": "iso8859-2",
     "latin5": "iso8859-9",
     "latin7": "iso8859-13",
@@ -62,6 +63,11 @@ _CHARSETS = {
     "we8iso8859p1": "iso8859-1",
     "we8mswin1252": "cp1252",
 }
+# MySQL's latin1 is the code page 1252, not ISO 8859-1, with the control characters in its five gaps (MySQL
+# manual, "West European Character Sets").
+_LATIN1 = "".join(
+    bytes([b]).decode("cp1252" if b not in b"\x81\x8d\x8f\x90\x9d" else "latin-1") for b in range(256)
+)
 _BYTES = "binary"  # MySQL's name for no character set: BINARY and VARBINARY
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  # only added to; the text says Z
 _OFFSET = re.compile(r"[+-][0-9]{2}:[0-9]{2}", re.ASCII)
@@ -190,6 +196,8 @@ def _characters(charset: str, data: bytes) -> str:
     if name == _BYTES:
         return _base64(data)
     try:
+        if name == "latin1":
+            return codecs.charmap_decode(data, "strict", _LATIN1)[0]
         return data.decode(_CHARSETS[name])
     except (KeyError, UnicodeDecodeError):
         return _uncertain(charset, _base64(data))

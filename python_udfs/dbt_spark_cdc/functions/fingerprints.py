@@ -14,7 +14,8 @@ class Rule(NamedTuple):
     """
 
     format: str
-    dialect: str
+    # None where all dialects of the format write such a message.
+    dialect: str | None
     confidence: float
     required: frozenset[str]
     # The only other keys that the message itself may have; None allows any.
@@ -77,7 +78,7 @@ MAXWELL_OPTIONAL = _words(
 )
 
 OMS_KEYS = _words("prevStruct postStruct allMetaData recordType")
-OMS_TYPES = _words("INSERT UPDATE DELETE ROW DDL HEARTBEAT")
+OMS_ROWS = _words("INSERT UPDATE DELETE ROW")
 OMS_DATAWORKS_KEYS = _words("version schema schema.source schema.column payload payload.op payload.timestamp")
 OMS_DATAWORKS_OPS = CANAL_TYPES - {"MHEARTBEAT"} | _words("TRANSACTION_BEGIN TRANSACTION_END")
 
@@ -141,7 +142,7 @@ RULES: tuple[Rule, ...] = (
         "canal", "cloudcanal", 1.0, CANAL_KEYS | {"tableChanges"}, _NO_OTHER_KEY, values={"type": CANAL_TYPES}
     ),
     # Only OceanBase's page leaves `id` out; a writer that is not listed may do so too.
-    Rule("canal", "oms", 0.5, CANAL_KEYS - {"id"}, _NO_OTHER_KEY, values={"type": CANAL_TYPES}),
+    Rule("canal", "oms", 0.5, CANAL_KEYS - {"id"}, _NO_OTHER_KEY, values={"type": CANAL_TYPES | {"ROW"}}),
     # Flink CDC pipelines write these keys; Flink's own canal-json writer only two, which many could write.
     Rule(
         "canal",
@@ -252,6 +253,8 @@ RULES: tuple[Rule, ...] = (
         one_of=_words("payload.__deleted payload.__op"),
         endings={"schema.name": ".Value"},
     ),
+    # MongoDB's flattening writes `__collection` in the place of `__table`.
+    Rule("debezium", "flat", 1.0, _words("__op __table"), values={"__op": _words("c u d r")}),
     Rule(
         "debezium",
         "cloudcanal",
@@ -351,9 +354,10 @@ RULES: tuple[Rule, ...] = (
         OMS_KEYS,
         _NO_OTHER_KEY,
         one_of=_words("prevStruct.__light_type postStruct.__light_type"),
-        values={"recordType": OMS_TYPES},
+        values={"recordType": OMS_ROWS},
     ),
-    Rule("oms", "default", 1.0, OMS_KEYS, _NO_OTHER_KEY, values={"recordType": OMS_TYPES}),
+    Rule("oms", "default", 1.0, OMS_KEYS, _NO_OTHER_KEY, values={"recordType": OMS_ROWS}),
+    Rule("oms", None, 1.0, OMS_KEYS, _NO_OTHER_KEY, values={"recordType": _words("DDL HEARTBEAT")}),
     # SharePlex itself and DTS name the user; OMS does not, and SharePlex may be told not to. With fewer
     # fields what an update holds cannot be known.
     Rule(
@@ -453,5 +457,34 @@ RULES: tuple[Rule, ...] = (
         1.0,
         DRS_MONGODB,
         values={"op": _words("INSERT UPDATE DELETE DDL"), "dbType": _words("MongoDB Mongo")},
+    ),
+)
+
+# A dialect that reads the messages of the format's others as well: one message of it tells for a whole topic.
+READS_ALL = frozenset({("oms", "extended")})
+
+
+class Alike(NamedTuple):
+    """Messages that several writers write alike, though they do not mean the same."""
+
+    writers: tuple[tuple[str, str], ...]
+    required: frozenset[str]
+    optional: frozenset[str] | None
+    values: Mapping[str, frozenset[str]]
+
+
+ALIKE: tuple[Alike, ...] = (
+    Alike(
+        (("canal", "canal"), ("canal", "tencent"), ("canal", "cloudcanal"), ("drs", "mysql")),
+        CANAL_KEYS,
+        _NO_OTHER_KEY,
+        {"type": CANAL_TYPES},
+    ),
+    Alike((("canal", "tencent"), ("drs", "mysql")), CANAL_KEYS, _NO_OTHER_KEY, {"type": _words("INIT")}),
+    Alike(
+        (("goldengate", "operation"), ("goldengate", "row")),
+        _words("table op_type op_ts pos"),
+        None,
+        {"op_type": _words("T")},
     ),
 )

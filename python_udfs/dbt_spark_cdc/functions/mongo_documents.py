@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dbt_spark_cdc.functions._arrow import texts
-from dbt_spark_cdc.functions.mongo_text import extended_json
+from dbt_spark_cdc.functions.mongo_text import extended_json, zone_offset
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,6 +36,10 @@ _ISO = re.compile(
 _KEPT = {"$code", "$ref", "$dbPointer"}
 _UUID_SUBTYPE = 4
 _OPERATORS = {"$set", "$unset", "$v"}
+_UPDATE_OPERATORS = {
+    "$set", "$unset", "$inc", "$mul", "$min", "$max", "$rename", "$currentDate", "$setOnInsert", "$push",
+    "$pushAll", "$pull", "$pullAll", "$pop", "$addToSet", "$bit",
+}  # fmt: skip
 
 
 class Update(NamedTuple):
@@ -70,7 +74,7 @@ def mongo_fields(text: str | None) -> Fields | None:
     >>> mongo_fields('{"_id": ObjectId("64650cf67dc36a464e76e583"), "n": NumberLong("7"), "a": [1.50]}')
     {'_id': '64650cf67dc36a464e76e583', 'n': '7', 'a': '[1.5]'}
     """
-    return _answer(lambda: _fields(_document(text)), text)
+    return _answer(lambda: _fields(_whole_document(text)), text)
 
 
 def mongo_update(identity: str | None, operations: str | None) -> Update | None:
@@ -98,7 +102,7 @@ def mongo_update_description(
 
     def described() -> Update:
         return _changed(
-            _identity(identity),
+            _whole_document(identity),  # of a message without a key it is empty, which is an error of its own
             _document(updated) if updated is not None else {},
             [_known(path) for path in removed or ()],
             {_known(array["field"]): array["size"] for array in truncated or ()},
@@ -134,7 +138,18 @@ def _update(identity: str, operations: dict[str, Any]) -> Update:
 
 
 def _identity(text: str) -> dict[str, Any]:
-    return _document(text)
+    document = _whole_document(text)
+    if "_id" not in document:
+        raise ValueError("what names no document")
+    return document
+
+
+def _whole_document(text: str) -> dict[str, Any]:
+    """A document, and not what an update does to one."""
+    document = _document(text)
+    if not _UPDATE_OPERATORS.isdisjoint(document):
+        raise ValueError("an update in the place of a document")
+    return document
 
 
 def _changed(
@@ -143,9 +158,15 @@ def _changed(
     removed: Iterable[str],
     truncated: dict[str, int | None],
 ) -> Update:
-    fields = _fields(identity)
-    fields.update(_fields(changed))
-    fields.update(dict.fromkeys(removed))
+    removed = list(removed)
+    if not changed.keys().isdisjoint(removed):
+        raise ValueError("a field that is set and removed")
+    named = _fields(identity)
+    fields = named | _fields(changed) | dict.fromkeys(removed)
+    if "_id" in removed or fields.get("_id") != named.get("_id"):
+        raise ValueError("another _id, which no server gives a document")
+    if any(path.startswith("_id.") for path in (*changed, *removed)):
+        raise ValueError("a part of the _id, which no server changes")
     operations: dict[str, list[str]] = {}
 
     def add(path: str, operator: str, more: str = "") -> None:
@@ -250,6 +271,8 @@ def _iso_date(value: Any, found: dict[str, Any]) -> Any:
         return None
     if not _ISO.fullmatch(value):
         raise ValueError("a date that is not to the millisecond")
+    if value[-1] != "Z":
+        zone_offset(value[19:].lstrip(".0123456789"))
     if len(value) not in (20, 24) or value < "1970" or value[-1] != "Z":
         return None
     datetime.fromisoformat(value[:-1])

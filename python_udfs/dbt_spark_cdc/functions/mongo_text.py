@@ -162,15 +162,20 @@ def _iso_date(argument: str, kind: str = "ISODate") -> str:
     year, month, day, hour, minute, second, fraction, zone = found.groups()
     if kind == "date" and hour is not None and zone is None:
         raise ValueError("a local time of an unknown zone")
-    offset = timedelta()
-    if zone not in (None, "Z"):
-        sign = -1 if zone[0] == "-" else 1
-        offset = sign * timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
+    offset = timedelta() if zone in (None, "Z") else zone_offset(zone)
     instant = datetime(
         *map(int, (year, month, day, hour or 0, minute or 0, second or 0)), tzinfo=timezone.utc
     )
     milliseconds = (instant - _EPOCH - offset) // timedelta(milliseconds=1)
     return _milliseconds(milliseconds + int((fraction or "").ljust(3, "0")))
+
+
+def zone_offset(zone: str) -> timedelta:
+    """The offset of `+08:00` or `+0800`; ValueError where no zone has it."""
+    hours, minutes = int(zone[1:3]), int(zone[-2:])
+    if minutes > 59 or (hours, minutes) > (18, 0):
+        raise ValueError("an offset that no zone has")
+    return (-1 if zone[0] == "-" else 1) * timedelta(hours=hours, minutes=minutes)
 
 
 def _milliseconds(number: int) -> str:

@@ -1,2 +1,0 @@
-{{ config(materialized='cdc_history', unique_key=['k1', 'k2'], tags=['demo']) }}
-select * from {{ ref('stg_canal__t_pk_changes') }}

@@ -1,2 +1,0 @@
-{{ config(materialized='cdc_history', unique_key=['k1', 'k2'], tags=['demo']) }}
-select * from {{ ref('stg_debezium__t_pk_full_changes') }}

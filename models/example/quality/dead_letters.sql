@@ -1,9 +1,0 @@
-{{ config(materialized='view', tags=['demo']) }}
-{{ spark_cdc.dead_letters(
-    messages=[ref('stg_canal__messages'), ref('stg_debezium__messages'), ref('stg_dataworks__messages')],
-    changes=[
-        ref('stg_canal__t_pk_changes'),
-        ref('stg_debezium__t_pk_full_changes'),
-        ref('stg_dataworks__orders_changes'),
-    ]
-) }}

@@ -1,6 +1,0 @@
-{{ config(materialized='incremental', incremental_strategy='append') }}
-{{ spark_cdc.messages(
-    ref('raw_messages__debezium'),
-    format='debezium',
-    raw_columns={'headers': 'headers'}
-) }}

@@ -1,9 +1,0 @@
-{{ config(materialized='incremental', incremental_strategy='append') }}
-{{ spark_cdc.changes(
-    messages=ref('stg_debezium__messages'),
-    format='debezium',
-    schema='public',
-    table='t_pk_full',
-    key=['k1', 'k2'],
-    columns={'k1': 'string', 'k2': 'int', 'v': 'string', 'n': 'decimal(10,2)'}
-) }}

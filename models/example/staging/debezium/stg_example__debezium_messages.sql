@@ -1,0 +1,6 @@
+{{ config(materialized='incremental', incremental_strategy='append') }}
+{{ spark_cdc.messages(
+    ref('example__raw_debezium'),
+    format='debezium',
+    raw_columns={'headers': 'headers'}
+) }}

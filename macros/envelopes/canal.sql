@@ -23,7 +23,7 @@ struct<
     {{ 'mysqlType: map<string,string>,' if with_types }}
     data: array<map<string,string>>,
     old: array<map<string,string>>
-    {{- ', _tidb: map<string,string>' if dialect == 'ticdc' }}
+    {{- ', _tidb: map<string,string>' if dialect in [none, 'canal', 'ticdc'] }}
     {{- ', isHeartbeat: boolean' if dialect == 'dataarts' }}
 >
 {%- endmacro -%}
@@ -56,6 +56,11 @@ struct<
     {%- set rows_with_ddl = '(message.type in (' ~ spark_cdc._literals(rows) ~ ') and coalesce(message.isDdl, false))' -%}
     {%- set rows_of_none = '(message.type not in (' ~ spark_cdc._literals(rows)
         ~ ') and (size(message.data) > 0 or size(message.old) > 0))' -%}
+    {%- set has_old_row = "(message.type in ('INSERT', 'INIT', 'ROW') and size(get(message.old, 0)) > 0)" -%}
+    {#- Of a statement that empties a table the type must say so. -#}
+    {%- set truncate_fault = spark_cdc._truncate_fault(
+        'message.sql', "case when message.type = 'TRUNCATE' then message.`table` else '' end", 'message.database'
+    ) -%}
     {%- set two_rows = "(message.type = 'DELETE' and size(message.data) > 0 and "
         ~ spark_cdc._other_rows('message.old', 'message.data') ~ ')' -%}
     {%- set error -%}
@@ -63,11 +68,14 @@ struct<
             when message.type is null then 'other_format'
             when message.type not in ({{ spark_cdc._literals(rows + ddl + control + ['TRUNCATE']) }}) then 'unknown_op'
             when {{ rows_with_ddl }} then 'unknown_op'
-            when {{ rows_of_none }} or {{ two_rows }} then 'other_structure'
+            when {{ truncate_fault }} is not null then {{ truncate_fault }}
+            when {{ rows_of_none }} or {{ two_rows }} or {{ has_old_row }} then 'other_structure'
             when message.type in ({{ spark_cdc._literals(rows) }}) and {{ no_rows }} then 'no_rows'
             {%- if dialect == 'ticdc' %}
             when {{ key_twice }} then 'duplicate_key'
             when {{ no_sequence }} then 'no_sequence'
+            {%- endif %}
+            {%- if dialect in [none, 'canal', 'ticdc'] %}
             when {{ key_alone }} then 'no_image'
             {%- endif %}
             else 'array_lengths_differ'
@@ -79,11 +87,15 @@ struct<
         or {{ rows_with_ddl }}
         or {{ rows_of_none }}
         or {{ two_rows }}
+        or {{ has_old_row }}
+        or {{ truncate_fault }} is not null
         or (message.type in ({{ spark_cdc._literals(rows) }}) and {{ no_rows }})
         or (message.type = 'UPDATE' and size(message.old) > 0 and size(message.old) <> size(message.data))
         {%- if dialect == 'ticdc' %}
         or {{ key_twice }}
         or {{ no_sequence }}
+        {%- endif %}
+        {%- if dialect in [none, 'canal', 'ticdc'] %}
         or {{ key_alone }}
         {%- endif %}
     {%- endset -%}
@@ -122,14 +134,21 @@ struct<
     {{- return('message.data') -}}
 {%- endmacro -%}
 
-{#- `old` lists what changed (some dialects list all): the row before is `data` overlaid by `old`, by key presence. -#}
+{#-
+    `old` lists what changed (some dialects list all): the row before is `data` overlaid by `old`, by key presence. Flink always
+    lists all, but may be told to leave out nulls: what one of the two rows lacks is then unknown.
+-#}
 {%- macro default__canal_rows(dialect) -%}
+    {%- set overlays = dialect != 'flink' -%}
+    {%- set deleted = 'cast(map() as map<string,string>)' if overlays else 'element' -%}
+    {%- set leaves_out_nulls = "message.type = 'UPDATE' and size(array_except(map_keys(get(message.old, position)), map_keys(element))) > 0" -%}
     {{- return({
         'each': spark_cdc._canal_list(dialect),
         'op': "case message.type when 'DELETE' then 'delete' when 'UPDATE' then 'update' when 'INSERT' then 'insert' else 'snapshot' end",
         'image': 'element',
-        'before': "case message.type when 'DELETE' then cast(map() as map<string,string>) when 'UPDATE' then get(message.old, position) end",
-        'overlays': true,
+        'before': "case message.type when 'DELETE' then " ~ deleted ~ " when 'UPDATE' then get(message.old, position) end",
+        'overlays': overlays,
+        'absent_is_error': leaves_out_nulls if dialect == 'flink' else none,
     }) -}}
 {%- endmacro -%}
 

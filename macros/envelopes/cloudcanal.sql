@@ -47,6 +47,11 @@ struct<
         ~ 'and size(message.before) <> size(message.data))' -%}
     {%- set two_rows = "(message.entryType = 'ROWDATA' and message.action = 'DELETE' and size(message.data) > 0 "
         ~ 'and ' ~ spark_cdc._other_rows('message.before', 'message.data') ~ ')' -%}
+    {%- set has_old_row = "(message.action = 'INSERT' and size(get(message.before, 0)) > 0)" -%}
+    {#- Of a statement that empties a table the action must say so. -#}
+    {%- set truncate_fault = spark_cdc._truncate_fault(
+        'message.sql', "case when message.action = 'TRUNCATE' then message.`table` else '' end", 'coalesce(message.`schema`, message.db)'
+    ) -%}
     {%- set kind -%}
         case
             when message.entryType = 'TRANSACTIONEND' then 'commit'
@@ -61,6 +66,7 @@ struct<
             when {{ unknown }} then 'unknown_op'
             when {{ no_rows }} then 'no_rows'
             when {{ lengths_differ }} then 'array_lengths_differ'
+            when {{ truncate_fault }} is not null then {{ truncate_fault }}
             else 'other_structure'
         end
     {%- endset -%}
@@ -80,7 +86,7 @@ struct<
         'column_types': spark_cdc._types_once('message.dbValType'),
         'ddl': "nullif(message.sql, '')",
         'error': error,
-        'error_condition': [no_entry, unknown, no_rows, lengths_differ, two_rows, rows_of_none] | join(' or '),
+        'error_condition': [no_entry, unknown, no_rows, lengths_differ, two_rows, rows_of_none, has_old_row, truncate_fault ~ ' is not null'] | join(' or '),
     }) -}}
 {%- endmacro -%}
 

@@ -39,13 +39,26 @@
     {%- set before = spark_cdc._has_columns('message.payload.before.dataColumn') -%}
     {%- set after = spark_cdc._has_columns('message.payload.after.dataColumn') -%}
     {%- set ddl_text = 'coalesce(message.payload.ddl, message.ddl)' -%}
-    {%- set statement = "coalesce(get_json_object(" ~ ddl_text ~ ", '$.text'), " ~ ddl_text ~ ')' -%}
+    {%- set statement = spark_cdc._dataworks_statement(ddl_text) -%}
+    {%- set database, schema, table = "message.`schema`.source['dbName']", "message.`schema`.source['schemaName']",
+        "message.`schema`.source['tableName']" -%}
+    {%- set named_twice = spark_cdc._dataworks_names_source_twice(ddl_text) -%}
+    {%- set fault = spark_cdc._dataworks_ddl_fault(op, ddl, statement, table, schema, database) -%}
+    {%- set is_truncate = op ~ " = 'QUERY' and " ~ spark_cdc._truncates_a_table(statement) -%}
     {%- set sequence = spark_cdc._whole_number('message.payload.sequenceId', signed=true) -%}
+    {#- Only a row of the full load is known to have -1. -#}
+    {%- set no_sequence -%}
+        case
+            when {{ op }} in ({{ spark_cdc._literals(rows + ['TRUNCATE']) }}) or {{ is_truncate }}
+                then not coalesce({{ sequence }} >= case {{ op }} when 'INSERT' then -1 else 0 end, false)
+            else false
+        end
+    {%- endset -%}
     {%- set kind -%}
         case
             when {{ op }} in ({{ spark_cdc._literals(rows) }}) then 'rows'
+            when {{ op }} = 'TRUNCATE' or {{ is_truncate }} then 'truncate'
             when {{ op }} in ({{ spark_cdc._literals(ddl) }}) then 'ddl'
-            when {{ op }} = 'TRUNCATE' then 'truncate'
             when {{ op }} = 'TRANSACTION_BEGIN' then 'begin'
             when {{ op }} = 'TRANSACTION_END' then 'commit'
             when {{ op }} = 'MHEARTBEAT' then 'heartbeat'
@@ -55,29 +68,33 @@
     {%- set no_image -%}
         ({{ op }} in ('INSERT', 'UPDATE_AFTER') and not {{ after }})
         or ({{ op }} in ('DELETE', 'UPDATE_BEFOR', 'UPDATE_BEFORE') and not {{ before }})
-        or ({{ op }} in ({{ spark_cdc._literals(ddl) }}) and {{ statement }} is null)
     {%- endset -%}
     {%- set contradiction -%}
         ({{ op }} not in ('UPDATE_BEFOR', 'UPDATE_BEFORE', 'UPDATE_AFTER', 'DELETE') and {{ before }})
-        or ({{ op }} not in ('UPDATE_BEFOR', 'UPDATE_BEFORE', 'UPDATE_AFTER', 'INSERT') and {{ after }})
-        or ({{ op }} in ({{ spark_cdc._literals(rows + ['TRUNCATE']) }}) and message.`schema`.source is null)
+        or ({{ op }} not in ('UPDATE_AFTER', 'INSERT') and {{ after }})
+        or (({{ op }} in ({{ spark_cdc._literals(rows + ['TRUNCATE']) }}) or {{ is_truncate }}) and message.`schema`.source is null)
+        or ({{ op }} in ({{ spark_cdc._literals(rows) }}) and {{ statement }} is not null)
+        or ({{ ddl_text }} <> '' and left({{ ddl_text }}, 1) <> '{')
+        or {{ spark_cdc._is_nested([database, schema, table]) }}
         or {{ spark_cdc._dataworks_has_no_time() }}
     {%- endset -%}
     {%- set error_condition -%}
         {{ op }} is null
         or {{ op }} not in ({{ spark_cdc._literals(rows + ddl + control) }})
-        or {{ spark_cdc._dataworks_names_source_twice() }}
+        or {{ named_twice }}
         or {{ no_image }}
         or {{ contradiction }}
-        or ({{ op }} in ({{ spark_cdc._literals(rows + ['TRUNCATE']) }}) and {{ sequence }} is null)
+        or {{ fault }} is not null
+        or {{ no_sequence }}
     {%- endset -%}
     {%- set error -%}
         case
             when {{ op }} is null then 'other_format'
             when {{ op }} not in ({{ spark_cdc._literals(rows + ddl + control) }}) then 'unknown_op'
-            when {{ spark_cdc._dataworks_names_source_twice() }} then 'duplicate_key'
+            when {{ named_twice }} then 'duplicate_key'
             when {{ no_image }} then 'no_image'
             when {{ contradiction }} then 'other_structure'
+            when {{ fault }} is not null then {{ fault }}
             else 'no_sequence'
         end
     {%- endset -%}
@@ -86,9 +103,9 @@
         'splits_updates': true,
         'nested': spark_cdc._dataworks_keys('dataColumn'),
         'kind': kind,
-        'database_name': "message.`schema`.source['dbName']",
-        'schema_name': "message.`schema`.source['schemaName']",
-        'table_name': "message.`schema`.source['tableName']",
+        'database_name': database,
+        'schema_name': schema,
+        'table_name': table,
         'names_table': true,
         'op': op,
         'sequence': 'array_compact(array(' ~ sequence ~ '))',
@@ -109,13 +126,18 @@
     {%- set op = 'message.payload.op' -%}
     {%- set before = spark_cdc._has_columns('message.payload.before.data') -%}
     {%- set after = spark_cdc._has_columns('message.payload.after.data') -%}
-    {%- set statement = "coalesce(get_json_object(message.payload.ddl, '$.text'), message.payload.ddl)" -%}
+    {%- set statement = spark_cdc._dataworks_statement('message.payload.ddl', also_bare=true) -%}
+    {%- set database, schema, table = "message.`schema`.source['dbName']", "message.`schema`.source['schema']",
+        "message.`schema`.source['table']" -%}
+    {%- set named_twice = spark_cdc._dataworks_names_source_twice('message.payload.ddl') -%}
+    {%- set fault = spark_cdc._dataworks_ddl_fault(op, ddl, statement, table, schema, database) -%}
+    {%- set is_truncate = op ~ " = 'QUERY' and " ~ spark_cdc._truncates_a_table(statement) -%}
     {%- set sequence = spark_cdc._oms_sequence('message.payload.scn') -%}
     {%- set kind -%}
         case
             when {{ op }} in ({{ spark_cdc._literals(rows) }}) then 'rows'
+            when {{ op }} = 'TRUNCATE' or {{ is_truncate }} then 'truncate'
             when {{ op }} in ({{ spark_cdc._literals(ddl) }}) then 'ddl'
-            when {{ op }} = 'TRUNCATE' then 'truncate'
             when {{ op }} = 'TRANSACTION_BEGIN' then 'begin'
             when {{ op }} = 'TRANSACTION_END' then 'commit'
             when {{ op }} = 'HEARTBEAT' then 'heartbeat'
@@ -125,31 +147,34 @@
     {%- set no_image -%}
         ({{ op }} in ('INSERT', 'UPDATE') and not {{ after }})
         or ({{ op }} = 'DELETE' and not {{ before }})
-        or ({{ op }} in ({{ spark_cdc._literals(ddl) }}) and {{ statement }} is null)
     {%- endset -%}
     {#- The page knows version 2.0 alone. -#}
     {%- set contradiction -%}
         ({{ op }} not in ('UPDATE', 'DELETE') and {{ before }})
         or ({{ op }} not in ('UPDATE', 'INSERT') and {{ after }})
-        or ({{ op }} in ({{ spark_cdc._literals(rows + ['TRUNCATE']) }}) and message.`schema`.source is null)
+        or (({{ op }} in ({{ spark_cdc._literals(rows + ['TRUNCATE']) }}) or {{ is_truncate }}) and message.`schema`.source is null)
+        or ({{ op }} in ({{ spark_cdc._literals(rows) }}) and {{ statement }} is not null)
+        or {{ spark_cdc._is_nested([database, schema, table]) }}
         or message.version <> '2.0'
         or {{ spark_cdc._dataworks_has_no_time() }}
     {%- endset -%}
     {%- set error_condition -%}
         {{ op }} is null
         or {{ op }} not in ({{ spark_cdc._literals(rows + ddl + control) }})
-        or {{ spark_cdc._dataworks_names_source_twice() }}
+        or {{ named_twice }}
         or {{ no_image }}
         or {{ contradiction }}
+        or {{ fault }} is not null
         or {{ sequence }} is null
     {%- endset -%}
     {%- set error -%}
         case
             when {{ op }} is null then 'other_format'
             when {{ op }} not in ({{ spark_cdc._literals(rows + ddl + control) }}) then 'unknown_op'
-            when {{ spark_cdc._dataworks_names_source_twice() }} then 'duplicate_key'
+            when {{ named_twice }} then 'duplicate_key'
             when {{ no_image }} then 'no_image'
             when {{ contradiction }} then 'other_structure'
+            when {{ fault }} is not null then {{ fault }}
             else 'no_sequence'
         end
     {%- endset -%}
@@ -157,9 +182,9 @@
     {{- return({
         'nested': spark_cdc._dataworks_keys('data'),
         'kind': kind,
-        'database_name': "message.`schema`.source['dbName']",
-        'schema_name': "message.`schema`.source['schema']",
-        'table_name': "message.`schema`.source['table']",
+        'database_name': database,
+        'schema_name': schema,
+        'table_name': table,
         'names_table': true,
         'op': op,
         'sequence': 'array(' ~ sequence ~ ')',
@@ -173,6 +198,42 @@
     }) -}}
 {%- endmacro -%}
 
+{#- The statement, NULL where there is none. `also_bare`: OMS may write it without an object around it. -#}
+{%- macro _dataworks_statement(ddl, also_bare=false) -%}
+    {#- As Spark writes JSON: a text, not an object or a number in its place. -#}
+    {%- set statement = 'case when contains(' ~ ddl ~ ", '\"text\":\"') then nullif(get_json_object(" ~ ddl ~ ", '$.text'), '')"
+        ~ (' when left(' ~ ddl ~ ", 1) <> '{' then nullif(" ~ ddl ~ ", '')" if also_bare) ~ ' end' -%}
+    {{- return(statement) -}}
+{%- endmacro -%}
+
+{#-
+    Why op and statement do not tell what became of the table's rows, else NULL: a statement that changes rows, or that empties
+    another table, or that says something else than op, or none: a number or an object in its place is none.
+-#}
+{%- macro _dataworks_ddl_fault(op, ddl, statement, table, schema, database) -%}
+    {%- set gap = spark_cdc._sql_gap() -%}
+    {%- set qualifier = 'coalesce(nullif(' ~ schema ~ ", ''), " ~ database ~ ')' -%}
+    {%- set is_truncate = spark_cdc._truncates_a_table(statement, table, qualifier) -%}
+    {%- set truncate_fault = spark_cdc._truncate_fault(statement, table, qualifier) -%}
+    {%- set changes_rows = statement ~ " rlike r'(?i)^" ~ gap ~ '(?:/[*]M?![0-9]*+' ~ gap ~ ')?(?:[(]' ~ gap
+        ~ ")*+(?:INSERT|UPDATE|DELETE|REPLACE|LOAD|MERGE|WITH|COPY)\\b'" -%}
+    {%- set fault -%}
+        case
+            when {{ op }} = 'TRUNCATE' and {{ statement }} is not null then case
+                when {{ is_truncate }} then null
+                else coalesce({{ truncate_fault }}, 'other_structure')
+            end
+            when {{ op }} in ({{ spark_cdc._literals(ddl) }}) then case
+                when not coalesce({{ statement }} rlike r'^\s*+(?:[A-Za-z(#]|/[*]|--)', false) then 'no_image'
+                when {{ op }} <> 'QUERY' and {{ is_truncate }} then 'other_structure'
+                when {{ op }} = 'QUERY' and {{ changes_rows }} then 'unknown_op'
+                else {{ truncate_fault }}
+            end
+        end
+    {%- endset -%}
+    {{- return(fault) -}}
+{%- endmacro -%}
+
 {#- When the source changed. A row of the full load has 0 or -1. -#}
 {%- macro _dataworks_time() -%}
     {%- set milliseconds = 'message.payload.`timestamp`.eventTime' -%}
@@ -182,7 +243,11 @@
 {%- endmacro -%}
 
 {%- macro _dataworks_has_no_time() -%}
-    {{- return('(message.payload.`timestamp`.eventTime > 0 and ' ~ spark_cdc._dataworks_time() ~ ' is null)') -}}
+    {%- set milliseconds = 'message.payload.`timestamp`.eventTime' -%}
+    {#- Fewer than the 13 digits that the page promises may be seconds: OMS writes them in the field beside it. -#}
+    {{- return(
+        '(' ~ milliseconds ~ ' > 0 and (' ~ milliseconds ~ ' < 1000000000000 or ' ~ spark_cdc._dataworks_time() ~ ' is null))'
+    ) -}}
 {%- endmacro -%}
 
 {#-
@@ -205,13 +270,18 @@
     )) -}}
 {%- endmacro -%}
 
-{#- Whether it cannot be known of which table a message is. A second parse only where the name itself stands twice. -#}
-{%- macro _dataworks_names_source_twice() -%}
+{#-
+    Whether it cannot be known of which table a message is, or which statement it has. A second parse only where the name
+    itself stands twice.
+-#}
+{%- macro _dataworks_names_source_twice(ddl) -%}
     {%- set keys = spark_cdc._keys_of('schema') -%}
+    {%- set ddl_keys = 'json_object_keys(' ~ ddl ~ ')' -%}
     {{- return(
         '((' ~ spark_cdc._has_duplicate_column('message.`schema`.source')
         ~ ") or case when octet_length(value) - octet_length(replace(value, '\"source\"', '')) > 8 then size(" ~ keys
-        ~ ') <> size(array_distinct(' ~ keys ~ ')) else false end)'
+        ~ ') <> size(array_distinct(' ~ keys ~ ')) else false end or case when contains(substr(' ~ ddl
+        ~ ", 3), '\"text\":') then size(" ~ ddl_keys ~ ') <> size(array_distinct(' ~ ddl_keys ~ ')) else false end)'
     ) -}}
 {%- endmacro -%}
 
@@ -238,7 +308,7 @@
     {%- endset -%}
     {%- set half -%}
         case
-            when {{ op }} in ('UPDATE_BEFOR', 'UPDATE_BEFORE') and not {{ spark_cdc._has_columns(after) }} then 'before'
+            when {{ op }} in ('UPDATE_BEFOR', 'UPDATE_BEFORE') then 'before'
             when {{ op }} = 'UPDATE_AFTER' and not {{ spark_cdc._has_columns(before) }} then 'after'
         end
     {%- endset -%}
@@ -254,12 +324,6 @@
 
 {#- BYTES are base64, DATE is milliseconds since 1970; a value in quotes (DOUBLE) or an own text is read as text. -#}
 {%- macro default__dataworks_value(text, column, time_zone, dialect) -%}
-    {%- if column.family == 'binary' and column.encoding in [none, 'base64'] -%}
-        {#- A number or a truth value may be base64 by chance: such a text must stand in quotes. -#}
-        {%- set bare = "concat(" ~ spark_cdc._literal('"\\Q' ~ column.name ~ '\\E"\\s*:\\s*') ~ ', ' ~ text ~ ')' -%}
-        {%- set is_bare = 'case when ' ~ text ~ " rlike r'^(?:[0-9]++|true)\\z' then value rlike " ~ bare ~ ' else false end' -%}
-        {{- return('case when not ' ~ is_bare ~ ' then ' ~ spark_cdc.value(text, column, time_zone) ~ ' end') -}}
-    {%- endif -%}
     {%- if dialect == 'oms' -%}
         {%- set of_oms = spark_cdc._format_macro('oms', 'value')(text, column, time_zone, 'default') -%}
         {#- The page shows times as texts, and once as 13 digits: milliseconds. No TIMESTAMP is a number of 11 digits in seconds. -#}
@@ -277,5 +341,5 @@
             ~ ' else ' ~ spark_cdc.value(text, column, time_zone) ~ ' end'
         ) -}}
     {%- endif -%}
-    {{- return(spark_cdc.value(text, column, time_zone)) -}}
+    {{- return(spark_cdc._only_in_quotes(text, column, spark_cdc.value(text, column, time_zone))) -}}
 {%- endmacro -%}

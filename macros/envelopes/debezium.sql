@@ -65,13 +65,15 @@
         (event.ts_ms is not null and event.source is null
         and size(json_object_keys(coalesce(get_json_object(value, '$.payload'), value))) = 1)
     {%- endset -%}
+    {%- set qualifier = 'coalesce(event.source.schema, event.source.db)' -%}
+    {%- set may_truncate = "(event.op = 'a' or event.op is null and " ~ is_ddl ~ ')' -%}
     {%- set kind -%}
         case
             when event.op in ({{ spark_cdc._literals(rows) }}) then 'rows'
             when event.op = 't' then 'truncate'
             {%- if is_cloudcanal %}
             {#- Its page has no op for TRUNCATE: all but rows is DDL. -#}
-            when (event.op = 'a' or event.op is null and {{ is_ddl }}) and {{ spark_cdc._truncates_a_table(ddl) }} then 'truncate'
+            when {{ may_truncate }} and {{ spark_cdc._truncates_a_table(ddl, 'event.source.table', qualifier) }} then 'truncate'
             when event.op = 'a' then 'ddl'
             {%- endif %}
             when event.op = 'm' then 'other'
@@ -99,10 +101,14 @@
         'other_structure': 'event.ts_ms is not null and try_cast(event.ts_ms as bigint) is null',
     } -%}
     {%- if is_cloudcanal -%}
+        {%- set truncate_fault = 'case when ' ~ may_truncate ~ ' then '
+            ~ spark_cdc._truncate_fault(ddl, 'event.source.table', qualifier) ~ ' end' -%}
         {%- do conditions.pop('no_sequence') -%}
         {%- do conditions.update({
+            'unknown_op': conditions.unknown_op ~ ' or ' ~ truncate_fault ~ " = 'unknown_op'",
             'other_structure': '(' ~ conditions.other_structure ~ ') or (' ~ two_rows
-                ~ ") or ((event.op = 'a' or event.op is null and event.ddl is not null) and size(event.after) > 0)"
+                ~ ") or ((event.op = 'a' or event.op is null and event.ddl is not null) and size(event.after) > 0) or "
+                ~ truncate_fault ~ " = 'other_structure'"
         }) -%}
     {%- endif -%}
     {%- set transaction_id -%}
@@ -205,7 +211,7 @@
         case
             when {{ source }}.file is null then not {{ is_snapshot }}
             when {{ source }}.file = '' then {{ source }}.pos <> 0
-            else {{ source }}.file not rlike r'(?<![0-9])[0-9]{1,20}\z' or {{ source }}.pos is null
+            else {{ source }}.file not rlike r'(?<![0-9])[0-9]{1,20}\z' or coalesce({{ source }}.pos, -1) < 0
         end
     {%- endset -%}
     {%- set postgresql -%}
@@ -297,7 +303,12 @@
             when 'd' then {{ old_row }}
         end
     {%- endset -%}
-    {{- return({'op': op, 'image': image, 'before': before}) -}}
+    {#- Flink's writers can be told to leave nulls out. A value that was not sent has a placeholder in its place. -#}
+    {%- set null_left_out -%}
+        event.op = 'u' and not map_keys(event.before) <=> map_keys(event.after)
+        and size(array_except(map_keys(event.before), map_keys(event.after))) > 0
+    {%- endset -%}
+    {{- return({'op': op, 'image': image, 'before': before, 'absent_is_error': null_left_out}) -}}
 {%- endmacro -%}
 
 {%- macro _debezium_cloudcanal_rows() -%}
@@ -316,39 +327,46 @@
     }) -}}
 {%- endmacro -%}
 
-{#- Looked for in the whole message first: only few hold one, and a lambda over every image is slow. -#}
+{#- Looked for in the whole message first: only few hold one, and a lambda over every image is slow. MySQL sends none. -#}
 {%- macro _debezium_without_placeholders(image) -%}
     {%- set found = [] -%}
-    {%- for placeholder in spark_cdc._var('spark_cdc__debezium_unavailable_values') -%}
-        {%- set bytes = placeholder.encode('utf-8') | list -%}
-        {%- for text in [spark_cdc._literal(placeholder), 'base64(cast(' ~ spark_cdc._literal(placeholder) ~ ' as binary))',
-            "'[" ~ bytes | join(',') ~ "]'", "'[" ~ bytes | join(', ') ~ "]'"] -%}
-            {%- do found.append('contains(value, ' ~ text ~ ')') -%}
-        {%- endfor -%}
+    {%- for text in spark_cdc._debezium_placeholders(inside_of_value=true) -%}
+        {%- do found.append('contains(value, ' ~ text ~ ')') -%}
     {%- endfor -%}
     {{- return(
-        "case when event.source.connector in ('mysql', 'mariadb', 'sqlserver') then " ~ image ~ ' when ' ~ found | join(' or ')
+        "case when event.source.connector in ('mysql', 'mariadb') then " ~ image ~ ' when ' ~ found | join(' or ')
         ~ " or contains(value, '\\\\u') then map_filter(" ~ image ~ ', (name, text) -> text is null or text not in ('
-        ~ spark_cdc._debezium_placeholders() ~ ')) else ' ~ image ~ ' end'
+        ~ spark_cdc._debezium_placeholders() | join(', ') ~ ')) else ' ~ image ~ ' end'
     ) -}}
 {%- endmacro -%}
 
 {#-
-    The connector's `unavailable.value.placeholder`, as it stands in a text, in binary (base64), in a list, in an hstore and,
-    as the list of its bytes, in place of int[] and bigint[].
+    The connector's `unavailable.value.placeholder`, as it stands in a text, in binary (base64 or hexadecimal), in a list, in
+    an hstore, as the list of its bytes in place of int[] and bigint[], and as Java's nameUUIDFromBytes in place of uuid[].
+    `inside_of_value` gives what the message's own text then holds.
 -#}
-{%- macro _debezium_placeholders() -%}
+{%- macro _debezium_placeholders(inside_of_value=false) -%}
     {%- set forms = [] -%}
     {%- for placeholder in spark_cdc._var('spark_cdc__debezium_unavailable_values') -%}
+        {%- set bytes = placeholder.encode('utf-8') | list -%}
         {%- set text = spark_cdc._literal(placeholder) -%}
-        {%- set base64 = "base64(cast(" ~ text ~ " as binary))" -%}
-        {%- do forms.extend([
-            text, base64, "concat('[\"', " ~ text ~ ", '\"]')", "concat('[\"', " ~ base64 ~ ", '\"]')",
-            "concat('{\"', " ~ text ~ ", '\":\"', " ~ text ~ ", '\"}')",
-            "'[" ~ placeholder.encode('utf-8') | list | join(',') ~ "]'",
-        ]) -%}
+        {%- set base64 = 'base64(cast(' ~ text ~ ' as binary))' -%}
+        {%- set hex = 'lower(hex(' ~ text ~ '))' -%}
+        {%- set md5 = 'md5(cast(' ~ text ~ ' as binary))' -%}
+        {%- set uuid = "concat_ws('-', left(" ~ md5 ~ ', 8), substr(' ~ md5 ~ ", 9, 4), concat('3', substr(" ~ md5
+            ~ ', 14, 3)), concat(translate(substr(' ~ md5 ~ ", 17, 1), '0123456789abcdef', '89ab89ab89ab89ab'), substr("
+            ~ md5 ~ ', 18, 3)), right(' ~ md5 ~ ', 12))' -%}
+        {%- if inside_of_value -%}
+            {%- do forms.extend([text, base64, hex, uuid, "'[" ~ bytes | join(',') ~ "]'", "'[" ~ bytes | join(', ') ~ "]'"]) -%}
+        {%- else -%}
+            {%- do forms.extend([text, base64, hex, "'[" ~ bytes | join(',') ~ "]'"]) -%}
+            {%- for element in [text, base64, hex, uuid] -%}
+                {%- do forms.append("concat('[\"', " ~ element ~ ", '\"]')") -%}
+            {%- endfor -%}
+            {%- do forms.append("concat('{\"', " ~ text ~ ", '\":\"', " ~ text ~ ", '\"}')") -%}
+        {%- endif -%}
     {%- endfor -%}
-    {{- return(forms | join(', ')) -}}
+    {{- return(forms) -}}
 {%- endmacro -%}
 
 {#-
@@ -439,7 +457,7 @@
         end
     {%- endset -%}
     {%- set image = "map_filter(event, (name, text) -> not startswith(name, '__') and (text is null or text not in ("
-        ~ spark_cdc._debezium_placeholders() ~ ')))' -%}
+        ~ spark_cdc._debezium_placeholders() | join(', ') ~ ')))' -%}
     {{- return({'op': op, 'image': image, 'before': 'case when ' ~ is_delete ~ ' then ' ~ image ~ ' end'}) -}}
 {%- endmacro -%}
 
@@ -456,13 +474,11 @@
     {%- set plain = spark_cdc.value(text, column, time_zone) -%}
     {%- set family = column.family -%}
     {%- set read_as = [] -%}
-    {%- if family == 'binary' -%}
-        {%- do read_as.append('when ' ~ spark_cdc._debezium_is_bare(text, column) ~ ' then null') -%}
+    {%- if family == 'binary' or column.encoding in ['bits', 'big_endian_bits'] -%}
+        {{- return('case when not ' ~ spark_cdc._debezium_is_bare(text, column) ~ ' then ' ~ plain ~ ' end') -}}
     {%- elif column.encoding not in [none, 'base64'] -%}
-        {%- if column.encoding in ['bits', 'big_endian_bits'] -%}
-            {%- do read_as.append('when ' ~ spark_cdc._debezium_is_bare(text, column) ~ ' then null') -%}
-        {%- endif -%}
-    {%- elif family in ['date', 'timestamp', 'timestamp_ntz'] -%}
+        {{- return(plain) -}}
+    {%- elif family in ['date', 'timestamp', 'timestamp_ntz'] and dialect != 'cloudcanal' -%}
         {%- set readings = {
             'days': ['io.debezium.time.Date', 'org.apache.kafka.connect.data.Date'],
             'milliseconds': ['io.debezium.time.Timestamp', 'org.apache.kafka.connect.data.Timestamp'],
@@ -475,7 +491,7 @@
                 ~ spark_cdc.value(text, dict(column, encoding=encoding), time_zone)
             ) -%}
         {%- endfor -%}
-        {%- if family == 'date' and dialect != 'cloudcanal' -%}
+        {%- if family == 'date' -%}
             {%- do read_as.append(
                 'when ' ~ spark_cdc._debezium_is_bare(text, column) ~ ' then '
                 ~ spark_cdc.value(text, dict(column, encoding='days'), time_zone)
@@ -487,9 +503,11 @@
             'time_microseconds': ['io.debezium.time.MicroTime'],
             'time_nanoseconds': ['io.debezium.time.NanoTime'],
         }.items() -%}
+            {%- set as_time = spark_cdc.value(text, dict(column, encoding=encoding), time_zone) -%}
+            {#- CloudCanal's schema is Debezium's and its values are texts: digits may be the one or the other. -#}
             {%- do read_as.append(
                 'when ' ~ type ~ ' in (' ~ spark_cdc._literals(names) ~ ') then '
-                ~ spark_cdc.value(text, dict(column, encoding=encoding), time_zone)
+                ~ (as_time if dialect != 'cloudcanal' else 'case when contains(' ~ text ~ ", ':') then " ~ plain ~ ' end')
             ) -%}
         {%- endfor -%}
         {%- if dialect != 'cloudcanal' -%}
@@ -503,49 +521,55 @@
         {{- return(spark_cdc._debezium_decimal(text, column, type, dialect)) -}}
     {%- elif family in ['boolean', 'tinyint', 'smallint', 'int', 'bigint', 'float', 'double'] -%}
         {#- Of bytes the length of the text is a multiple of four: other numbers are read without a look at their type. -#}
-        {%- set may_be_base64 = 'octet_length(' ~ text ~ ') % 4 = 0' -%}
-        {%- set is_text = 'not ' ~ spark_cdc._debezium_is_bare(text, column) -%}
-        {%- if family == 'bigint' -%}
-            {%- do read_as.append(
-                'when ' ~ may_be_base64 ~ ' and ' ~ type ~ " = 'io.debezium.data.Bits' and " ~ is_text ~ ' then '
-                ~ spark_cdc.value(text, dict(column, encoding='bits'), time_zone)
-            ) -%}
-        {%- endif -%}
+        {%- set is_bare = spark_cdc._debezium_is_bare(text, column) -%}
+        {%- set of_bits = ' when not ' ~ is_bare ~ ' and ' ~ type ~ " = 'io.debezium.data.Bits' then "
+            ~ spark_cdc.value(text, dict(column, encoding='bits'), time_zone) if family == 'bigint' else '' -%}
         {%- do read_as.append(
-            'when ' ~ may_be_base64 ~ ' and (' ~ type ~ " in ('bytes', 'io.debezium.data.Bits') or startswith(" ~ type
-            ~ ", 'org.apache.kafka.connect.data.Decimal')) and " ~ is_text ~ ' then null'
+            'when octet_length(' ~ text ~ ') % 4 = 0 and coalesce(' ~ type
+            ~ " in ('bytes', 'io.debezium.data.Bits') or startswith(" ~ type ~ ", 'org.apache.kafka.connect.data.Decimal'), false) then case when " ~ is_bare ~ ' then ' ~ plain
+            ~ of_bits ~ ' end'
         ) -%}
     {%- endif -%}
     {{- return('case ' ~ read_as | join(' ') ~ ' else ' ~ plain ~ ' end' if read_as else plain) -}}
 {%- endmacro -%}
 
-{#- True of a number or `true` that stands in the message without quotes: of base64 both may be the text too. -#}
+{#-
+    True of a number or `true` that stands in the message without quotes, false of a text, NULL where that is not certain: of
+    base64 both may be the text. Whatever the column's name stands before is looked at, in any spelling, in all that an image
+    may come from: what is found both with quotes and without is neither, and so is a text with an escape beside a number.
+-#}
 {%- macro _debezium_is_bare(text, column) -%}
-    {%- set name = column.name | replace('\\', '\\\\') | replace('"', '\\"') -%}
-    {%- set opening = spark_cdc._literal('"' ~ name ~ '":') -%}
-    {%- set pattern = "concat('\"', " ~ spark_cdc._literal('\\Q' ~ name ~ '\\E') ~ ", '\"\\\\s*+:\\\\s*+\\\\Q', " ~ text ~ ", '\\\\E')" -%}
+    {%- set name = [] -%}
+    {%- for character in column.name -%}
+        {%- set unit = character.encode('utf-16-be').hex() -%}
+        {%- set plain = '\\\\[' ~ modules.re.escape(character) ~ ']' if character in ['"', '\\'] else modules.re.escape(character) -%}
+        {%- do name.append(
+            '(?:' ~ ('\\\\?' if character == '/' else '') ~ plain ~ '|\\\\u(?i:' ~ unit[:4] ~ ')'
+            ~ ('\\\\u(?i:' ~ unit[4:] ~ ')' if unit[4:] else '') ~ ')'
+        ) -%}
+    {%- endfor -%}
+    {%- set pattern = '"' ~ name | join ~ '"\\s*+:\\s*+("[^"\\\\]*+["\\\\]|[-+.0-9A-Za-z]++)' -%}
+    {%- set old_key = "cast(get(filter(headers, header -> header.key = '__debezium.oldkey'), 0).value as string)" -%}
+    {%- set found = "regexp_extract_all(concat_ws(' ', value, key, " ~ old_key ~ '), ' ~ spark_cdc._literal(pattern) ~ ', 1)' -%}
+    {%- set may_be_number = 'array_contains(found, ' ~ text ~ ')' -%}
+    {%- set may_be_text = "(array_contains(found, concat('\"', " ~ text ~ ", '\"')) or contains(array_join(found, ''), '\\\\'))" -%}
+    {%- set certain = spark_cdc._let(
+        'found', found, 'case when ' ~ may_be_number ~ ' <> ' ~ may_be_text ~ ' then ' ~ may_be_number ~ ' end'
+    ) -%}
     {#- The characters up to the colon are those that a number may begin with. CASE: of AND Spark may take the right side first. -#}
     {{- return(
         "case when " ~ text ~ " between '+' and ':' or " ~ text ~ " = 'true' then case when " ~ text
-        ~ " rlike r'^(?:[+-]?[0-9]++(?:\\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|true)\\z' then case when contains(value, concat("
-        ~ opening ~ ", " ~ text ~ ")) then true else value rlike " ~ pattern ~ " end else false end else false end"
+        ~ " rlike r'^(?:[+-]?[0-9]++(?:\\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|true)\\z' then " ~ certain ~ " else false end else false end"
     ) -}}
 {%- endmacro -%}
 
-{#-
-    A bare number is itself (the converter's decimal.format=NUMERIC), a text is base64 of the number without its point. Where
-    the message holds the same under this name both with quotes and without, it is neither.
--#}
+{#- A bare number is itself (the converter's decimal.format=NUMERIC), a text is base64 of the number without its point. -#}
 {%- macro _debezium_decimal_text(text, column, type) -%}
-    {%- set name = column.name | replace('\\', '\\\\') | replace('"', '\\"') -%}
-    {%- set quoted = "contains(value, concat(" ~ spark_cdc._literal('"' ~ name ~ '":"') ~ ', ' ~ text ~ ", '\"'))" -%}
     {%- set scale = spark_cdc._debezium_scale(type) -%}
+    {%- set is_bare = spark_cdc._debezium_is_bare(text, column) -%}
     {#- 5E--2 is 5E2. -#}
     {%- set unscaled = "replace(concat(cast(" ~ spark_cdc._big_endian_integer(text) ~ " as string), 'E-', " ~ scale ~ "), '--')" -%}
-    {{- return(
-        'case when not ' ~ spark_cdc._debezium_is_bare(text, column) ~ ' then ' ~ unscaled ~ ' when not ' ~ quoted ~ ' then '
-        ~ text ~ ' end'
-    ) -}}
+    {{- return('case when not ' ~ is_bare ~ ' then ' ~ unscaled ~ ' when ' ~ is_bare ~ ' then ' ~ text ~ ' end') -}}
 {%- endmacro -%}
 
 {%- macro _debezium_scale(type) -%}
@@ -565,16 +589,16 @@
     {%- if dialect == 'cloudcanal' and column.encoding is none -%}
         {#- The page has texts in its samples and Debezium's schema in its words: a text that both can be is neither. -#}
         {{- return(
-            'case when ' ~ is_not_base64 ~ ' or ' ~ is_bare ~ ' or not coalesce(' ~ is_decimal ~ ' or ' ~ type
-            ~ " in ('bytes', 'io.debezium.data.Bits'), false) then " ~ plain ~ ' end'
+            'case when ' ~ is_not_base64 ~ ' or not coalesce(' ~ is_decimal ~ ' or ' ~ type
+            ~ " in ('bytes', 'io.debezium.data.Bits'), false) or " ~ is_bare ~ ' then ' ~ plain ~ ' end'
         ) -}}
     {%- endif -%}
     {%- set of_schema = 'when ' ~ is_decimal ~ ' then '
         ~ spark_cdc._let('number', spark_cdc._debezium_decimal_text(text, column, type), as_text) -%}
     {%- if column.encoding -%}
         {{- return(
-            'case ' ~ of_schema ~ ' when ' ~ is_bare ~ ' then ' ~ plain ~ ' else '
-            ~ spark_cdc.value(text, column) ~ ' end'
+            'case ' ~ of_schema ~ ' when not ' ~ is_bare ~ ' then ' ~ spark_cdc.value(text, column) ~ ' when ' ~ is_bare
+            ~ ' then ' ~ plain ~ ' end'
         ) -}}
     {%- endif -%}
     {%- set variable = "from_json(" ~ text ~ ", 'scale int, value string')" -%}

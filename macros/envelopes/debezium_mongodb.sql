@@ -48,17 +48,23 @@
     {%- set described = '(' ~ of.updateDescription ~ ')' -%}
     {%- set document -%}
         cdc_mongo_fields(
-            case when {{ has_after }} then {{ of.after }} when {{ is_update }} and {{ patch_is_document }} then {{ of.patch }} end
+            {{ spark_cdc._mongo_typed(
+                'case when ' ~ has_after ~ ' then ' ~ of.after ~ ' when ' ~ is_update ~ ' and ' ~ patch_is_document ~ ' then '
+                ~ of.patch ~ ' end'
+            ) }}
         )
     {%- endset -%}
     {%- set update -%}
         coalesce(
             cdc_mongo_update(
-                {{ identity }},
+                {{ spark_cdc._mongo_typed(identity) }},
                 case when {{ is_update }} and not {{ has_after }} then {{ of.patch }} end
             ),
             cdc_mongo_update_description(
-                case when {{ is_update }} and not {{ has_after }} and {{ described }} is not null then {{ identity }} end,
+                case
+                    when {{ is_update }} and not {{ has_after }} and {{ described }} is not null
+                        then {{ spark_cdc._mongo_typed(identity) }}
+                end,
                 {{ described }}.updatedFields,
                 {{ described }}.removedFields,
                 {{ described }}.truncatedArrays
@@ -68,11 +74,11 @@
     {%- set event -%}
         named_struct(
             {{ plain | join(', ') }},
-            'before', cdc_mongo_fields({{ of.before }}),
+            'before', cdc_mongo_fields({{ spark_cdc._mongo_typed(of.before) }}),
             'after', coalesce({{ document }}, {{ update }}.fields),
             'is_whole', {{ document }} is not null,
             'patches', {{ update }}.patches,
-            'identity', cdc_mongo_fields({{ identity }}),
+            'identity', cdc_mongo_fields({{ spark_cdc._mongo_typed(identity) }}),
             'has_document', {{ has_after }} or (
                 {{ is_update }} and coalesce({{ of.patch }}, to_json({{ described }})) is not null
             ),
@@ -114,7 +120,9 @@
         'sequence': spark_cdc._debezium_mongodb_sequence('event.source', 'event.op'),
         'transaction_id': 'coalesce(event.transaction.id, case when event.status is not null then event.id end)',
         'key_columns': "case when event.op in ('c', 'u', 'd', 'r') then array('_id') end",
-        'column_types': none,
+        'column_types': spark_cdc._mongo_types(
+            spark_cdc._debezium_mongodb_image(), spark_cdc._debezium_mongodb_before()
+        ),
         'error_condition': '(' ~ conditions.values() | join(') or (') ~ ')',
         'error': spark_cdc._debezium_first_of(conditions),
     }) -%}
@@ -130,12 +138,23 @@
 {%- endmacro -%}
 
 {#- A delete without a before image, and an update without one, are known by the Kafka key. -#}
+{%- macro _debezium_mongodb_old_row() -%}
+    {{- return('case when size(event.before) > 0 then event.before else event.identity end') -}}
+{%- endmacro -%}
+
+{%- macro _debezium_mongodb_image() -%}
+    {{- return("case when event.op = 'd' then " ~ spark_cdc._debezium_mongodb_old_row() ~ ' else event.after end') -}}
+{%- endmacro -%}
+
+{%- macro _debezium_mongodb_before() -%}
+    {{- return("case when event.op in ('u', 'd') then " ~ spark_cdc._debezium_mongodb_old_row() ~ ' end') -}}
+{%- endmacro -%}
+
 {%- macro default__debezium_mongodb_rows(dialect) -%}
-    {%- set old_row = 'case when size(event.before) > 0 then event.before else event.identity end' -%}
     {{- return({
         'op': "case event.op when 'c' then 'insert' when 'u' then 'update' when 'd' then 'delete' else 'snapshot' end",
-        'image': "case when event.op = 'd' then " ~ old_row ~ ' else event.after end',
-        'before': "case when event.op in ('u', 'd') then " ~ old_row ~ ' end',
+        'image': spark_cdc._mongo_texts(spark_cdc._debezium_mongodb_image()),
+        'before': spark_cdc._mongo_texts(spark_cdc._debezium_mongodb_before()),
         'complete': 'event.is_whole',
         'patches': 'event.patches',
         'exact': true,
@@ -143,5 +162,5 @@
 {%- endmacro -%}
 
 {%- macro default__debezium_mongodb_value(text, column, time_zone, dialect) -%}
-    {{- return(spark_cdc._mongo_value(text, column, time_zone)) -}}
+    {{- return(spark_cdc._mongo_typed_value(text, column, time_zone)) -}}
 {%- endmacro -%}

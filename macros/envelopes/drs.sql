@@ -34,13 +34,14 @@ struct<
     {%- set rows = ['INSERT', 'UPDATE', 'DELETE', 'INIT'] -%}
     {%- set is_row = 'message.type in (' ~ spark_cdc._literals(rows) ~ ')' -%}
     {%- set is_ddl = "(message.type in ('DDL', 'INIT_DDL') or coalesce(message.isDdl, false))" -%}
-    {%- set is_truncate = spark_cdc._truncates_a_table('message.sql', 'message.`table`') -%}
+    {%- set qualifier = 'message.database' if dialect == 'mysql' else "nullif(message.`schema`, '')" -%}
+    {%- set is_truncate = spark_cdc._truncates_a_table('message.sql', 'message.`table`', qualifier) -%}
     {#- The page lists no such type: with a statement it is read as any DDL is. -#}
     {%- set truncate_fault -%}
         case
             when {{ is_row }} then null
             when message.type = 'TRUNCATE' and nullif(message.sql, '') is null then 'unknown_op'
-            else {{ spark_cdc._truncate_fault('message.sql', 'message.`table`') }}
+            else {{ spark_cdc._truncate_fault('message.sql', 'message.`table`', qualifier) }}
         end
     {%- endset -%}
     {#- A row of the full load may well be called an INSERT by the other field. -#}
@@ -50,6 +51,10 @@ struct<
             and (message.type in ({{ spark_cdc._literals(rows) }}) or message.opType in ({{ spark_cdc._literals(rows) }}))
             and not (message.type = 'INIT' and message.opType = 'INSERT')
         )
+    {%- endset -%}
+    {%- set other_row -%}
+        ((message.type in ('INSERT', 'INIT') and size(get(message.old, 0)) > 0)
+        or (message.type = 'DELETE' and size(message.old) > 0 and {{ spark_cdc._other_rows('message.data', 'message.old') }}))
     {%- endset -%}
     {%- set rows_of_none = '(not ' ~ is_row ~ ' and (size(message.data) > 0 or size(message.old) > 0))' -%}
     {%- set sequence = spark_cdc._whole_number('message.id') -%}
@@ -82,6 +87,7 @@ struct<
         or ({{ is_row }} and coalesce(message.isDdl, false))
         or {{ two_types }}
         or {{ rows_of_none }}
+        or {{ other_row }}
         or ({{ is_row }} and {{ no_rows }})
         or {{ lengths_differ }}
         or {{ truncate_fault }} is not null
@@ -91,7 +97,7 @@ struct<
         case
             when message.type is null or {{ other_source }} then 'other_format'
             when not ({{ is_row }} or {{ is_ddl }}) or ({{ is_row }} and coalesce(message.isDdl, false)) then 'unknown_op'
-            when {{ two_types }} or {{ rows_of_none }} then 'other_structure'
+            when {{ two_types }} or {{ rows_of_none }} or {{ other_row }} then 'other_structure'
             when {{ is_row }} and {{ no_rows }} then 'no_rows'
             when {{ lengths_differ }} then 'array_lengths_differ'
             when {{ truncate_fault }} is not null then {{ truncate_fault }}

@@ -9,6 +9,7 @@
 {%- macro default__drs_mongodb_schema(dialect, with_types) -%}
 struct<
     op: string,
+    dbType: string,
     db: string,
     coll: string,
     value: string,
@@ -23,10 +24,12 @@ struct<
     {#- The update's own document is `where`: it names the row. -#}
     {%- set event -%}
         named_struct(
-            'document', cdc_mongo_fields(case when message.recordType <> 'update' then message.value end),
-            'identity', cdc_mongo_fields(message.`where`),
+            'document', cdc_mongo_fields(
+                case when message.recordType <> 'update' then {{ spark_cdc._mongo_typed('message.value') }} end
+            ),
+            'identity', cdc_mongo_fields({{ spark_cdc._mongo_typed('message.`where`') }}),
             'update', cdc_mongo_update(
-                case when message.recordType = 'update' then message.`where` end,
+                case when message.recordType = 'update' then {{ spark_cdc._mongo_typed('message.`where`') }} end,
                 case when message.recordType = 'update' then message.value end
             )
         )
@@ -55,22 +58,43 @@ struct<
         ) end
     {%- endset -%}
     {#- The server keeps a document's `_id` for life. -#}
-    {%- set no_document = "((event.document is null and event.update is null) or coalesce(message.recordType = 'replace' "
-        ~ "and event.identity['_id'] <> event.document['_id'], false))" -%}
+    {%- set no_document -%}
+        (
+            (event.document is null and event.update is null)
+            or (message.`where` is not null and event.identity is null)
+            or coalesce(
+                message.recordType = 'replace' and event.identity is not null
+                and (event.identity['_id'] is null or event.identity['_id'] <> event.document['_id']),
+                false
+            )
+        )
+    {%- endset -%}
+    {#- The page shows MongoDB; Huawei's own services of its kind have other names, as DDS: what is surely no such is refused. -#}
+    {%- set other_source = "coalesce(message.dbType rlike '(?i)mysql|mariadb|postgres|oracle|sql ?server|gaussdb(?!.*mongo)', "
+        ~ "false)" -%}
+    {#- The page has no `where` beside what is inserted or deleted: one that agrees does no harm. -#}
+    {%- set two_documents -%}
+        case when message.op in ('INSERT', 'DELETE') and event.identity is not null then coalesce(exists(
+            map_keys(event.identity),
+            name -> map_contains_key(event.document, name) and not event.identity[name] <=> event.document[name]
+        ), false) else false end
+    {%- endset -%}
     {%- set error_condition -%}
         message.op is null
+        or {{ other_source }}
         or message.coll is null and message.op <> 'DDL'
         or {{ unknown }}
         or {{ no_text }}
-        or message.op <> 'DDL' and ({{ sequence }} is null or {{ no_document }})
+        or message.op <> 'DDL' and ({{ sequence }} is null or {{ no_document }} or {{ two_documents }})
     {%- endset -%}
     {%- set error -%}
         case
-            when message.op is null or (message.coll is null and message.op <> 'DDL') then 'other_format'
+            when message.op is null or {{ other_source }} or (message.coll is null and message.op <> 'DDL') then 'other_format'
             when {{ unknown }} then 'unknown_op'
             when {{ no_text }} then 'other_structure'
             when {{ sequence }} is null then 'no_sequence'
             when message.value is null or (message.recordType = 'update' and message.`where` is null) then 'no_image'
+            when not {{ no_document }} then 'other_structure'
             else 'broken_document'
         end
     {%- endset -%}
@@ -87,19 +111,29 @@ struct<
         'committed_at': spark_cdc._instant('message.es', 'milliseconds'),
         'transaction_id': none,
         'key_columns': "case when message.op <> 'DDL' then array('_id') end",
-        'column_types': none,
+        'column_types': spark_cdc._mongo_types(
+            'coalesce(event.document, event.update.fields)', spark_cdc._drs_mongodb_before()
+        ),
         'ddl': "case when message.op = 'DDL' then message.value end",
         'error': error,
         'error_condition': error_condition,
     }) -}}
 {%- endmacro -%}
 
+{#- A shard key may lie inside a nested value: its path is no column. -#}
+{%- macro _drs_mongodb_before() -%}
+    {{- return(
+        "case message.op when 'UPDATE' then map_filter(event.identity, (name, typed) -> not contains(name, '.')) "
+        ~ "when 'DELETE' then event.document end"
+    ) -}}
+{%- endmacro -%}
+
 {#- A field that an inserted or replaced document does not have is null; one that an update does not name keeps its value. -#}
 {%- macro default__drs_mongodb_rows(dialect) -%}
     {{- return({
         'op': "case message.op when 'INSERT' then 'insert' when 'UPDATE' then 'update' else 'delete' end",
-        'image': 'coalesce(event.document, event.update.fields)',
-        'before': "case message.op when 'UPDATE' then event.identity when 'DELETE' then event.document end",
+        'image': spark_cdc._mongo_texts('coalesce(event.document, event.update.fields)'),
+        'before': spark_cdc._mongo_texts(spark_cdc._drs_mongodb_before()),
         'complete': "message.recordType in ('insert', 'replace')",
         'patches': 'event.update.patches',
         'exact': true,
@@ -107,5 +141,53 @@ struct<
 {%- endmacro -%}
 
 {%- macro default__drs_mongodb_value(text, column, time_zone, dialect) -%}
-    {{- return(spark_cdc._mongo_value(text, column, time_zone)) -}}
+    {{- return(spark_cdc._mongo_typed_value(text, column, time_zone)) -}}
+{%- endmacro -%}
+
+{#- The text of a document, as a text that gives its fields behind their types: `string:7`. -#}
+{%- macro _mongo_typed(text) -%}
+    {{- return("concat('typed:', " ~ text ~ ')') -}}
+{%- endmacro -%}
+
+{%- macro _mongo_texts(fields) -%}
+    {{- return('transform_values(' ~ fields ~ ", (name, typed) -> substr(typed, instr(typed, ':') + 1))") -}}
+{%- endmacro -%}
+
+{#-
+    The types of both rows in one map: `string`, or `binary before string` where the old value was of another type. An old text
+    that is the new one is not decoded again, so of `binary or string` neither value is certain.
+-#}
+{%- macro _mongo_types(image, before) -%}
+    {%- set type_of = "substring_index({}, ':', 1)" -%}
+    {%- set text_of = "substr({0}, instr({0}, ':') + 1)" -%}
+    {%- set new_type, old_type = type_of.format('new'), type_of.format('old') -%}
+    {{- return(
+        'map_zip_with(' ~ image ~ ', coalesce(' ~ before ~ ', cast(map() as map<string,string>)), (name, new, old) -> case '
+        ~ 'when new is null then ' ~ old_type ~ ' when old is null or ' ~ new_type ~ ' = ' ~ old_type ~ ' then ' ~ new_type
+        ~ ' when ' ~ text_of.format('new') ~ ' = ' ~ text_of.format('old') ~ ' then concat(' ~ new_type ~ ", ' or ', "
+        ~ old_type ~ ') else concat(' ~ new_type ~ ", ' before ', " ~ old_type ~ ') end)'
+    ) -}}
+{%- endmacro -%}
+
+{#-
+    A text does not tell what it was: base64 may be of a string, and a string may look like JSON. Where it matters the BSON type
+    says so. A VARIANT drops zeros behind a decimal's last digit and the sign of zero, and makes a double of what has an exponent.
+-#}
+{%- macro _mongo_typed_value(text, column, time_zone) -%}
+    {%- set value = spark_cdc._mongo_value(text, column, time_zone) -%}
+    {%- if column.family not in ['binary', 'variant'] -%}
+        {{- return(value) -}}
+    {%- endif -%}
+    {%- set side = -1 if text.startswith('before_texts') else 1 -%}
+    {%- set type = 'substring_index(column_types[' ~ column.literal ~ "], ' before ', " ~ side ~ ')' -%}
+    {%- if column.family == 'binary' -%}
+        {%- set types = {none: "'binary'", 'base64': "'binary', 'string'"}.get(column.encoding, "'string'") -%}
+        {{- return('case when ' ~ type ~ ' in (' ~ types ~ ') then ' ~ value ~ ' end') -}}
+    {%- endif -%}
+    {%- set string = spark_cdc.value(text, dict(column, family='string', type='string', encoding=none), time_zone) -%}
+    {%- set is_json = "case " ~ type ~ " when 'decimal' then " ~ text ~ " rlike r'^(?!-0\\z)-?[0-9]++(?:\\.[0-9]*[1-9])?\\z' "
+        ~ "when 'number' then " ~ text ~ " <> '-0.0' else " ~ type ~ " in ('boolean', 'document', 'list') end" -%}
+    {{- return(
+        'case when ' ~ type ~ " = 'string' then cast(" ~ string ~ ' as variant) when ' ~ is_json ~ ' then ' ~ value ~ ' end'
+    ) -}}
 {%- endmacro -%}

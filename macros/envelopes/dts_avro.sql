@@ -17,6 +17,7 @@ struct<
     {{ 'fields: array<struct<name: string, dataTypeNumber: string>>,' if with_types }}
     beforeImages: map<string,string>,
     afterImages: map<string,string>,
+    beforeText: string,
     afterText: string,
     imagesWithoutNames: boolean
 >
@@ -29,10 +30,12 @@ struct<
     {%- set operation = 'message.operation' -%}
     {%- set names = "split(message.objectName, r'\\.')" -%}
     {%- set table_name = 'case when size(' ~ names ~ ') > 1 then ' ~ spark_cdc._dts_avro_name('element_at(' ~ names ~ ', -1)') ~ ' end' -%}
-    {#- The statement alone tells that it empties the table. -#}
-    {%- set is_truncate = spark_cdc._truncates_a_table('message.afterText', table_name) -%}
+    {#- The statement alone tells that it empties the table; the name before the table's is what it may name beside it. -#}
+    {%- set qualifier = 'case when size(' ~ names ~ ') > 1 then '
+        ~ spark_cdc._dts_avro_name('element_at(' ~ names ~ ', -2)') ~ ' end' -%}
+    {%- set is_truncate = spark_cdc._truncates_a_table('message.afterText', table_name, qualifier) -%}
     {%- set truncate_fault = 'case when ' ~ operation ~ " = 'DDL' then "
-        ~ spark_cdc._truncate_fault('message.afterText', table_name) ~ ' end' -%}
+        ~ spark_cdc._truncate_fault('message.afterText', table_name, qualifier) ~ ' end' -%}
     {%- set kind -%}
         case
             when {{ operation }} in ({{ spark_cdc._literals(rows) }}) then 'rows'
@@ -44,8 +47,8 @@ struct<
         end
     {%- endset -%}
     {%- set no_image -%}
-        ({{ operation }} in ('INSERT', 'UPDATE', 'INIT') and message.afterImages is null)
-        or ({{ operation }} = 'DELETE' and message.beforeImages is null)
+        ({{ operation }} in ('INSERT', 'UPDATE', 'INIT') and coalesce(size(message.afterImages), 0) < 1)
+        or ({{ operation }} = 'DELETE' and coalesce(size(message.beforeImages), 0) < 1)
         or ({{ operation }} = 'DDL' and message.afterText is null)
     {%- endset -%}
     {#- What the vendor's own reader does not know is let pass only where it can hold no change of a row. -#}
@@ -59,12 +62,23 @@ struct<
     {%- set contradiction -%}
         ({{ operation }} in ({{ spark_cdc._literals(marks) }}) and (size(message.beforeImages) > 0 or size(message.afterImages) > 0))
     {%- endset -%}
+    {#- What stands in the place of the other row would be lost without a word. -#}
+    {%- set other_row -%}
+        ({{ operation }} in ('INSERT', 'INIT') and size(message.beforeImages) > 0)
+        or ({{ operation }} in ('INSERT', 'UPDATE', 'INIT', 'DDL') and message.beforeText is not null)
+        or ({{ operation }} = 'DELETE' and message.afterText is not null)
+        or (
+            {{ operation }} = 'DELETE' and size(message.afterImages) > 0
+            and map_entries(message.afterImages) <> map_entries(message.beforeImages)
+        )
+    {%- endset -%}
     {%- set error_condition -%}
         {{ operation }} is null
         or {{ unknown }}
         or {{ contradiction }}
         or message.imagesWithoutNames
         or {{ no_image }}
+        or {{ other_row }}
         or size({{ names }}) > 3
         or {{ truncate_fault }} is not null
     {%- endset -%}
@@ -75,6 +89,7 @@ struct<
             when {{ contradiction }} then 'other_structure'
             when message.imagesWithoutNames then 'array_lengths_differ'
             when {{ no_image }} then 'no_image'
+            when {{ other_row }} then 'other_structure'
             when size({{ names }}) <= 3 and {{ truncate_fault }} is not null then {{ truncate_fault }}
             else 'other_structure'
         end

@@ -40,6 +40,17 @@ struct<
         ) -%}
     {%- endfor -%}
     {%- set contradicts = "(contains(value, '_isMissing') and (coalesce(" ~ contradictions | join(', false) or coalesce(') ~ ', false)))' -%}
+    {#- A message of the other dialect: its images would be taken for columns. -#}
+    {%- if dialect == 'row' -%}
+        {%- set holds_images -%}
+            case
+                when map_contains_key(message, 'before') or map_contains_key(message, 'after')
+                    then value rlike r'"(?:before|after)"\s*+:\s*+\{'
+                else false
+            end
+        {%- endset -%}
+        {%- set contradicts = '(' ~ contradicts ~ ' or ' ~ holds_images ~ ')' -%}
+    {%- endif -%}
     {%- set error_condition -%}
         {{ op }} is null
         or {{ op }} not in ('I', 'U', 'D', 'T')

@@ -35,7 +35,7 @@ struct<
             ),
             -- the flag `null` is false or missing where `v` has a text; of an update each column says if it was changed
             'is_sound', forall(message.columns, c ->
-                c['n'] is not null
+                left(c['n'], 1) not in ('{', '[')
                 and case coalesce(c['null'], 'false')
                     when 'false' then true
                     when 'true' then coalesce(c['v'], '') = ''
@@ -63,6 +63,7 @@ struct<
             not coalesce(event.is_sound, false)
             or (event.may_be_nested and value rlike r'"(?:v|origin_val)"\s*+:\s*+[\[{]')
             or (message.time > 0 and {{ committed_at }} is null)
+            or {{ spark_cdc._is_nested(['message.db', 'message.`table`']) }}
         )
     {%- endset -%}
     {%- set error_condition -%}

@@ -33,9 +33,17 @@ struct<
     {%- set ddl_before, ddl_after = "element_at(message.prevStruct, 'ddl')", "element_at(message.postStruct, 'ddl')" -%}
     {%- set ddl = 'coalesce(' ~ ddl_after ~ ', ' ~ ddl_before ~ ')' -%}
     {%- set sequence = spark_cdc._oms_sequence(meta ~ '.storeDataSequence', nulls=[]) -%}
+    {#- tenant.database where the source is OceanBase; a task that names no tenant writes the database alone. -#}
+    {%- set database -%}
+        case
+            when {{ meta }}.dbType in ('MYSQL', 'ORACLE', 'DB2', 'DB2_LUW') then {{ meta }}.db
+            else substr({{ meta }}.db, instr({{ meta }}.db, '.') + 1)
+        end
+    {%- endset -%}
+    {%- set table = meta ~ '.table_name' -%}
     {#- OMS has no record type for it. -#}
-    {%- set is_truncate = op ~ " = 'DDL' and " ~ spark_cdc._truncates_a_table(ddl, meta ~ '.table_name') -%}
-    {%- set truncate_fault = 'case when ' ~ op ~ " = 'DDL' then " ~ spark_cdc._truncate_fault(ddl, meta ~ '.table_name') ~ ' end' -%}
+    {%- set is_truncate = op ~ " = 'DDL' and " ~ spark_cdc._truncates_a_table(ddl, table, database) -%}
+    {%- set truncate_fault = 'case when ' ~ op ~ " = 'DDL' then " ~ spark_cdc._truncate_fault(ddl, table, database) ~ ' end' -%}
     {%- set kind -%}
         case
             when {{ op }} in ({{ spark_cdc._literals(rows) }}) then 'rows'
@@ -51,17 +59,32 @@ struct<
         or ({{ op }} = 'DELETE' and not {{ before }})
         or ({{ op }} = 'DDL' and not coalesce({{ ddl }} rlike r'^\s*+(?:[A-Za-z(#]|/[*]|--)', false))
     {%- endset -%}
+    {%- set statement_twice -%}
+        ({{ op }} = 'DDL' and ({{ spark_cdc._has_duplicate_column('message.prevStruct') }}
+        or {{ spark_cdc._has_duplicate_column('message.postStruct') }}))
+    {%- endset -%}
+    {%- set is_column = "name -> name not in ('ddl'" ~ (", '__light_type'" if dialect == 'extended') ~ ')' -%}
+    {#- A row beside the statement: nobody knows which of the two happened. -#}
+    {%- set row_of_ddl -%}
+        case
+            when {{ op }} = 'DDL' then coalesce(exists(map_keys(message.prevStruct), {{ is_column }}), false)
+                or coalesce(exists(map_keys(message.postStruct), {{ is_column }}), false)
+        end
+    {%- endset -%}
     {%- set committed_at = spark_cdc._instant(meta ~ '.`timestamp`', 'seconds') -%}
     {%- set no_time = meta ~ ".`timestamp` <> '' and " ~ committed_at ~ ' is null' -%}
     {%- set contradiction -%}
         ({{ op }} in ('INSERT', 'ROW', 'HEARTBEAT') and {{ before }})
         or ({{ op }} in ('DELETE', 'HEARTBEAT') and {{ after }})
         or ({{ op }} = 'DDL' and {{ ddl_before }} <> {{ ddl_after }})
+        or {{ row_of_ddl }}
         or ({{ op }} <> 'HEARTBEAT' and coalesce({{ meta }}.table_name, {{ meta }}.db) is null)
+        or {{ spark_cdc._is_nested([table, meta ~ '.db', meta ~ '.record_primary_key']) }}
     {%- endset -%}
     {%- set error_condition -%}
         {{ op }} is null
         or {{ op }} not in ({{ spark_cdc._literals(rows + ['DDL', 'HEARTBEAT']) }})
+        or {{ statement_twice }}
         or {{ no_image }}
         or {{ truncate_fault }} is not null
         or {{ contradiction }}
@@ -72,17 +95,11 @@ struct<
         case
             when {{ op }} is null then 'other_format'
             when {{ op }} not in ({{ spark_cdc._literals(rows + ['DDL', 'HEARTBEAT']) }}) then 'unknown_op'
+            when {{ statement_twice }} then 'duplicate_key'
             when {{ no_image }} then 'no_image'
             when {{ truncate_fault }} is not null then {{ truncate_fault }}
             when {{ contradiction }} or ({{ no_time }}) then 'other_structure'
             else 'no_sequence'
-        end
-    {%- endset -%}
-    {#- tenant.database where the source is OceanBase; a task that names no tenant writes the database alone. -#}
-    {%- set database -%}
-        case
-            when {{ meta }}.dbType in ('MYSQL', 'ORACLE', 'DB2', 'DB2_LUW') then {{ meta }}.db
-            else substr({{ meta }}.db, instr({{ meta }}.db, '.') + 1)
         end
     {%- endset -%}
     {#- A delete has its types in prevStruct. -#}
@@ -93,7 +110,7 @@ struct<
         'kind': kind,
         'database_name': database,
         'schema_name': none,
-        'table_name': meta ~ '.table_name',
+        'table_name': table,
         'names_table': true,
         'op': op,
         'sequence': 'array(' ~ sequence ~ ')',
@@ -112,6 +129,15 @@ struct<
 {%- macro _has_columns(image, dialect=none) -%}
     {%- set others = "case when map_contains_key(" ~ image ~ ", '__light_type') then 1 else 0 end" -%}
     {{- return('coalesce(size(' ~ image ~ ') > ' ~ (others if dialect == 'extended' else 0) ~ ', false)') -}}
+{%- endmacro -%}
+
+{#- True where a name is no text: from_json gives an object or a list as its text. -#}
+{%- macro _is_nested(names) -%}
+    {%- set conditions = [] -%}
+    {%- for name in names -%}
+        {%- do conditions.append('coalesce(left(' ~ name ~ ", 1) in ('{', '['), false)") -%}
+    {%- endfor -%}
+    {{- return('(' ~ conditions | join(' or ') ~ ')') -}}
 {%- endmacro -%}
 
 {#- A number that orders, 0 where there is none (also as one of the texts `nulls`), NULL where the text is no number. -#}
@@ -138,12 +164,28 @@ struct<
 {%- endmacro -%}
 
 {#-
+    `typed`, but NULL of bytes or bits that do not stand in quotes: a bare number or truth value may be base64 by chance, and
+    from_json gives the same text of both. Where a name in the message has an escape, it cannot be searched for.
+-#}
+{%- macro _only_in_quotes(text, column, typed) -%}
+    {%- if column.family != 'binary' and column.encoding not in ['bits', 'big_endian_bits', 'base64'] -%}
+        {{- return(typed) -}}
+    {%- endif -%}
+    {%- set bare = "concat(" ~ spark_cdc._literal('"' ~ modules.re.escape(column.name) ~ '"\\s*+:\\s*+') ~ ", r'\\Q', " ~ text
+        ~ ", r'\\E(?![0-9.eE+-])')" -%}
+    {%- set no_name_has_escapes = "value rlike r'(?s)^(?:[^\"]++|\"[^\"\\\\]*+\"|\"(?:[^\"\\\\]++|\\\\.)*+\"(?!\\s*+:))*+\\z'" -%}
+    {%- set is_quoted = 'case when ' ~ text ~ " rlike r'^(?:[0-9]++(?:[eE][+-]?[0-9]++)?|true)\\z' then case when value rlike "
+        ~ bare ~ ' then false else ' ~ no_name_has_escapes ~ ' end else true end' -%}
+    {{- return('case when ' ~ is_quoted ~ ' then ' ~ typed ~ ' end') -}}
+{%- endmacro -%}
+
+{#-
     The texts that all OMS serialisations share: TIMESTAMP is seconds since 1970, what else is a time is a text, maybe with a
     zone behind a blank; BIT is the base64 of its bytes with or without the zeros in front.
 -#}
 {%- macro default__oms_value(text, column, time_zone, dialect) -%}
     {%- if column.encoding == 'bits' -%}
-        {{- return(spark_cdc.value(text, dict(column, encoding='big_endian_bits'), time_zone)) -}}
+        {%- set column = dict(column, encoding='big_endian_bits') -%}
     {%- endif -%}
     {%- if column.family in ['float', 'double'] -%}
         {%- set named = "try_cast(case " ~ text ~ " when 'Nan' then 'NaN' when 'Inf' then 'Infinity' else '-Infinity' end as "
@@ -169,5 +211,5 @@ struct<
             ~ ' else ' ~ spark_cdc.value(text, column, time_zone) ~ ' end'
         ) -}}
     {%- endif -%}
-    {{- return(spark_cdc.value(text, column, time_zone)) -}}
+    {{- return(spark_cdc._only_in_quotes(text, column, spark_cdc.value(text, column, time_zone))) -}}
 {%- endmacro -%}

@@ -40,14 +40,15 @@ struct<
         or {{ op }} in ({{ spark_cdc._literals(whole_rows) }}) and not {{ spark_cdc._has_columns('message.data') }}
     {%- endset -%}
     {%- set time = 'message.meta.`time`' -%}
+    {%- set table = 'message.meta.`table`' -%}
     {%- set contradiction -%}
         ({{ time }} <> '' and not ({{ time }} like '____-__-__%__:__%' and try_cast({{ time }} as timestamp) is not null))
         {%- if dialect in [none, 'oms'] %}
         or ({{ op }} in ('ins', 'del') and {{ spark_cdc._has_columns('message.key') }})
         {%- endif %}
+        or {{ spark_cdc._is_nested([table]) }}
     {%- endset -%}
     {%- set no_sequence = scn ~ ' is null' if dialect in [none, 'oms'] else scn ~ ' is null or ' ~ seq ~ ' is null' -%}
-    {%- set table = 'message.meta.`table`' -%}
     {%- set error_condition -%}
         {{ op }} is null
         or {{ op }} not in ({{ spark_cdc._literals(ops) }})

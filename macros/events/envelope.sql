@@ -121,31 +121,34 @@ events as (
 
 checked as (
 
-    select *
-    from {{ 'events' if header.get('event') else 'documents' }}
+    select * except (found_error)
+    from (
+        select
+            *,
+            case
+                {%- if finds_taken_offsets %}
+                when is_taken then 'offset_taken'
+                {%- endif %}
+                when value is null then null
+                when numbers_quoted is null or number_of_messages <> 1 then {{ spark_cdc._unreadable_reason('value') | trim | indent(12) }}
+                when message is null then 'not_an_object'
+                when size(key_names) <> size(array_distinct(key_names)) then 'duplicate_key'
+                {%- if header.get('nested') %}
+                when size(nested_key_names) <> size(array_distinct(nested_key_names)) then 'duplicate_key'
+                {%- endif %}
+                when {{ header.get('error_condition') or 'false' }} then {{ header.get('error') or "'other_format'" }}
+                when not_as_declared is not null then 'other_structure'
+                {%- if header.get('names_table') %}
+                -- the kind is only worked out where there is no table
+                when coalesce({{ header.table_name | trim | indent(12) }}, '') = ''
+                    and {{ header.kind | trim | indent(16) }} in ('rows', 'truncate') then 'other_structure'
+                {%- endif %}
+                when {{ spark_cdc._has_lone_surrogate('value') }} then 'lone_surrogate'
+            end as found_error
+        from {{ 'events' if header.get('event') else 'documents' }}
+    )
     -- explode, so that a filter on what follows does not repeat all this
-    lateral view explode(array(
-        case
-            {%- if finds_taken_offsets %}
-            when is_taken then 'offset_taken'
-            {%- endif %}
-            when value is null then null
-            when numbers_quoted is null or number_of_messages <> 1 then {{ spark_cdc._unreadable_reason('value') | trim | indent(12) }}
-            when message is null then 'not_an_object'
-            when size(key_names) <> size(array_distinct(key_names)) then 'duplicate_key'
-            {%- if header.get('nested') %}
-            when size(nested_key_names) <> size(array_distinct(nested_key_names)) then 'duplicate_key'
-            {%- endif %}
-            when {{ header.get('error_condition') or 'false' }} then {{ header.get('error') or "'other_format'" }}
-            when not_as_declared is not null then 'other_structure'
-            {%- if header.get('names_table') %}
-            -- the kind is only worked out where there is no table
-            when coalesce({{ header.table_name | trim | indent(12) }}, '') = ''
-                and {{ header.kind | trim | indent(16) }} in ('rows', 'truncate') then 'other_structure'
-            {%- endif %}
-            when {{ spark_cdc._has_lone_surrogate('value') }} then 'lone_surrogate'
-        end
-    )) exploded as error_code
+    lateral view explode(array(found_error)) exploded as error_code
 
 ),
 

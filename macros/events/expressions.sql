@@ -18,27 +18,30 @@
 
 {#-
     True of a statement that empties one table: no other one, no partition of it, no cluster of tables. With `table` it must be
-    the one of that name, in any case of letters where the statement does not quote it.
+    the one of that name, in any case of letters where the statement does not quote it; where the statement names its database
+    or schema too, that must be `qualifier`, unless this is NULL.
 -#}
-{%- macro _truncates_a_table(statement, table=none) -%}
+{%- macro _truncates_a_table(statement, table=none, qualifier=none) -%}
     {%- set gap = spark_cdc._sql_gap() -%}
     {%- set name -%} (?:((?:[0-9A-Z_$#@]|[^\x00-\x7F])++)|`([^`\x00]++)`|"([^"\x00]++)"|\[([^]\x00]++)]) {%- endset -%}
-    {%- set qualifier -%} (?:(?:[0-9A-Z_$#@]|[^\x00-\x7F])++|`[^`\x00]++`|"[^"\x00]++"|\[[^]\x00]++])?+ {%- endset -%}
+    {%- set any_name -%} (?:(?:[0-9A-Z_$#@]|[^\x00-\x7F])++|`[^`\x00]++`|"[^"\x00]++"|\[[^]\x00]++])?+ {%- endset -%}
+    {%- set dot = gap ~ '[.]' ~ gap -%}
     {#- With these the table is empty all the same; with CASCADE others are, too. -#}
     {%- set options = [
-        '(?:RESTART|CONTINUE) IDENTITY', 'RESTRICT', '(?:DROP|DROP ALL|REUSE) STORAGE', 'PURGE', 'IMMEDIATE', 'NOWAIT',
-        'WAIT [0-9]++', '(?:PRESERVE|PURGE) MATERIALIZED VIEW LOG', '(?:IGNORE|RESTRICT WHEN) DELETE TRIGGERS',
+        '(?:RESTART|CONTINUE) IDENTITY', 'RESTRICT', '(?:DROP|DROP ALL|REUSE) STORAGE',
+        '(?:PRESERVE|PURGE) MATERIALIZED VIEW LOG', 'PURGE', 'IMMEDIATE', 'NOWAIT', 'WAIT [0-9]++',
+        '(?:IGNORE|RESTRICT WHEN) DELETE TRIGGERS',
     ] | join('|') | replace(' ', '\\s++') -%}
-    {#- MySQL runs what a comment with `!` holds; one that did not run would stand in no log. -#}
+    {#- MySQL runs what a comment with `!` holds; one that did not run would stand in no log. The empty group: no qualifier. -#}
     {%- set pattern = '(?iu)^' ~ gap ~ '(?:/[*]M?![0-9]*+' ~ gap ~ ')?TRUNCATE\\b' ~ gap ~ '(?:TABLE\\b' ~ gap
-        ~ ')?(?:ONLY\\b' ~ gap ~ ')?(?:' ~ qualifier ~ gap ~ '[.]' ~ gap ~ '){0,3}' ~ name ~ gap ~ '(?:[*](?!/))?+(?:' ~ gap ~ '(?:' ~ options
-        ~ ')\\b)*+' ~ gap ~ '(?:[*]/)?' ~ gap ~ ';?' ~ gap -%}
+        ~ ')?(?:ONLY\\b' ~ gap ~ ')?(?:(?:' ~ any_name ~ dot ~ '){0,2}' ~ name ~ dot ~ '|())' ~ name ~ gap ~ '(?:[*](?!/))?+(?:' ~ gap
+        ~ '(?:' ~ options ~ ')\\b)*+' ~ gap ~ '(?:[*]/)?' ~ gap ~ ';?' ~ gap -%}
     {%- if table is none -%}
         {{- return(statement ~ " rlike r'" ~ pattern ~ "\\z'") -}}
     {%- endif -%}
     {{- return(
-        'concat(' ~ statement ~ ", '\\u0000', " ~ table ~ ") rlike r'" ~ pattern
-        ~ "\\x00(?:\\1|(?-iu:\\2|\\3|\\4))\\z'"
+        'concat(' ~ statement ~ ", '\\u0000', " ~ table ~ ", '\\u0000', coalesce(" ~ (qualifier or "''") ~ ", '')) rlike r'" ~ pattern
+        ~ "\\x00(?:\\6|(?-iu:\\7|\\8|\\9))\\x00(?:\\5[^\\x00]*+|\\1|(?-iu:\\2|\\3|\\4)|)\\z'"
     ) -}}
 {%- endmacro -%}
 
@@ -47,11 +50,11 @@
     names another table, unknown_op where it empties more or less than one table, or cannot be read. As a mere DDL its rows
     would live on.
 -#}
-{%- macro _truncate_fault(statement, table) -%}
+{%- macro _truncate_fault(statement, table, qualifier=none) -%}
     {%- set is_other_statement = statement ~ " rlike r'(?i)^" ~ spark_cdc._sql_gap() ~ "(?!TRUNCATE\\b)[A-Z(]'" -%}
     {{- return(
         'case when contains(lower(' ~ statement ~ "), 'truncate') and not " ~ is_other_statement ~ ' then case when '
-        ~ spark_cdc._truncates_a_table(statement, table) ~ ' then null when ' ~ spark_cdc._truncates_a_table(statement)
+        ~ spark_cdc._truncates_a_table(statement, table, qualifier) ~ ' then null when ' ~ spark_cdc._truncates_a_table(statement)
         ~ " then 'other_structure' else 'unknown_op' end end"
     ) -}}
 {%- endmacro -%}

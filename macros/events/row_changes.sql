@@ -45,9 +45,12 @@ row_changes as (
         headers,
         batch,
         kind,
-        {%- if old_key_columns %}
+        {%- if old_key_columns or header.get('splits_updates') %}
         case
             when error_code is not null then error_code
+            {%- for image in [rows.image, rows.before] if header.get('splits_updates') %}
+            when kind = 'rows' and {{ spark_cdc._has_duplicate_column(image | trim | indent(16)) }} then 'duplicate_key'
+            {%- endfor %}
             {%- for column in old_key_columns %}
             when kind = 'rows' and not map_contains_key({{ rows.old_key }}, {{ column.literal }})
                 and coalesce(map_contains_key({{ rows.image | trim | indent(16) }}, {{ column.literal }}), true) then 'key_missing'
@@ -112,14 +115,15 @@ half_changes as (
             min({{ half_after }}) filter (where half = 'after') <> max({{ half_after }}) filter (where half = 'after'), false
         ) as is_contradiction
     from {{ 'exact_changes' if columns else 'row_changes' }}
-    -- a change that is whole is a group of its own: to take such rows out first would parse all messages twice
+    -- a change that is whole is a group of its own: to take such rows out first would parse all messages twice;
+    -- so is a half with an error, whose partner waits for its repaired copy
     group by
         topic,
         vendor_sequence,
         database_name,
         schema_name,
         table_name,
-        case when half is null then struct(partition, offset, position) end
+        case when half is null or error_code is not null then struct(partition, offset, position) end
 
 ),
 

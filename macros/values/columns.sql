@@ -94,7 +94,8 @@
 
 {#- The label of an ENUM or the labels of a SET, from the number that Canal sends and the type text `enum('a','b')`. -#}
 {%- macro _mysql_label(text, type_text, encoding) -%}
-    {%- set label = "'(?:[^']|'')*+'" -%}
+    {#- MySQL writes some characters of a label with a backslash, products differ: such a label is not certain. -#}
+    {%- set label = "'(?:[^'\\\\]|'')*+'" -%}
     {%- set labels = "transform(case when " ~ type_text ~ " rlike r\"^(?i:enum|set)\\(" ~ label ~ "(?:, ?" ~ label
         ~ ")*+\\)\" then regexp_extract_all(" ~ type_text ~ ", r\"'((?:[^']|'')*)'\", 1) end, label -> replace(label, \"''\", \"'\"))" -%}
     {%- if encoding == 'enum' -%}
@@ -104,8 +105,8 @@
     {#- A set of 64 labels fills all bits of an unsigned 64-bit number, so the bits are read from its binary digits. -#}
     {%- set bits = "reverse(conv(" ~ text ~ ", 10, 2))" -%}
     {{- return(
-        "case when try_cast(" ~ text ~ " as decimal(20,0)) between 0 and 18446744073709551615 and " ~ text
-        ~ " rlike r'^[0-9]+\\z' and (" ~ text ~ " = '0' or length(" ~ bits ~ ") <= size(" ~ labels ~ ")) then array_join(filter("
+        "case when try_cast(regexp_extract(" ~ text ~ ", r'^[0-9]{1,20}\\z', 0) as decimal(20,0)) <= 18446744073709551615 and ("
+        ~ text ~ " = '0' or length(" ~ bits ~ ") <= size(" ~ labels ~ ")) then array_join(filter("
         ~ labels ~ ", (label, position) -> substr(" ~ bits ~ ", position + 1, 1) = '1'), ',') end"
     ) -}}
 {%- endmacro -%}

@@ -194,10 +194,12 @@
 -#}
 {%- macro _epoch_microseconds(text, encoding, number=none) -%}
     {%- if encoding == 'seconds' -%}
-        {%- set seconds = 'try_cast(' ~ text ~ ' as decimal(18,6))' -%}
+        {#- Not the text itself: a cast to decimal stops the batch at an exponent of ten digits. -#}
+        {%- set digits = "regexp_extract(" ~ text ~ ", r'^-?[0-9]{1,12}(?:\\.[0-9]{1,6}+0*+)?\\z', 0)" -%}
+        {%- set seconds = 'try_cast(' ~ digits ~ ' as decimal(18,6))' -%}
         {{- return(
-            "case when " ~ text ~ " rlike r'^-?[0-9]{1,12}(?:\\.[0-9]{1,6}+0*+)?\\z' and " ~ seconds
-            ~ " between -62135596800 and 253402300799.999999 then cast(" ~ seconds ~ " * 1000000 as bigint) end"
+            "case when " ~ seconds ~ " between -62135596800 and 253402300799.999999 then cast(" ~ seconds
+            ~ " * 1000000 as bigint) end"
         ) -}}
     {%- endif -%}
     {%- set number = number or spark_cdc._integer_value(text, 'bigint') -%}

@@ -163,11 +163,13 @@ class Decoder:
             message.value.decode("utf-8", "replace")
             for message in itertools.islice((m for m in messages if m.value is not None), DETECT_FROM)
         ]
-        for value in values:
-            told = detect(value)
+        detected = [detect(value) for value in values]
+        for told in detected:
             if told.format in self.formats:
                 votes[told.format, self._voted(told.format, told.dialect)] += 1
-        if not votes:
+        # A heartbeat, which more than one format writes alike, says nothing of the rows beside it.
+        rows_are_told = any(told.format and told.confidence == 1 for told in detected)
+        if not votes or not (rows_are_told or all(told.format for told in detected)):
             raise UsageError(self._untold(values, name))
         formats: Counter[str] = Counter()
         for (told, _), count in votes.items():

@@ -41,12 +41,18 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
     session = (
         SparkSession.builder.master("local[2]")
         .config("spark.driver.memory", "2g")
-        # Many wide queries, each run once over a few rows: to compile them costs more than it saves.
+        # Many wide queries, each run once over a few rows: to compile them, and to plan again while one runs, costs more
+        # than it saves.
+        .config(
+            "spark.driver.extraJavaOptions",
+            "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
+        )
+        .config("spark.sql.adaptive.enabled", "false")
         .config("spark.sql.codegen.wholeStage", "false")
         .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         .config("spark.ui.enabled", "false")
         .config("spark.sql.ansi.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.shuffle.partitions", "1")
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
         .getOrCreate()
     )

@@ -166,6 +166,9 @@ SHELL = {
     "/^a/": "/^a/",
     r"/a\/b[/]/gi".replace("g", "m"): "/a/b[/]/im",
     'RegExp("a", "i")': "/a/i",
+    r"/a\\/b/": r"/a\/b/",
+    r"/a\\/b\/c/i": r"/a\/b/c/i",
+    r"/a\\/": r"/a\\/",
     "MinKey": "MinKey",
     "MaxKey()": "MaxKey",
     "undefined": None,
@@ -229,6 +232,14 @@ NO_DOCUMENT = [
     '{"a": {"b": "\\udc00"}}',
     '{a: DBRef("c")}',
     "{a: db.orders.drop()}",
+    "{a: /x/gi}",
+    "{a: /x/ii}",
+    '{a: RegExp("x", "y")}',
+    '{a: {"$regex": "x", "$options": "g"}}',
+    '{a: {"$regex": "x", "other": 1}}',
+    '{a: {"$regularExpression": {"pattern": "x", "options": "z"}}}',
+    r"{a: /x\\/, b: /,/}",
+    '{_id: {"$gt": 1}}',
     '{"$oid": "64650cf67dc36a464e76e583"}',
     "{a: " * 5000,
     "[" * 100000,
@@ -333,9 +344,85 @@ def test_an_update_may_repeat_the_name_of_its_document() -> None:
     assert mongo_update('{"_id": 1}', '{"$set": {"_id": 1, "a": 2}}').fields == {"_id": "1", "a": "2"}
 
 
-@pytest.mark.parametrize("identity", ["{}", '{"a": 1}', '{"_id": 1, "$set": {"a": 1}}'])
+@pytest.mark.parametrize(
+    "identity",
+    [
+        "{}",
+        '{"a": 1}',
+        '{"_id": 1, "$set": {"a": 1}}',
+        '{"_id": {"$gt": 1}}',
+        '{"_id": 1, "k": {"$in": [1]}}',
+    ],
+)
 def test_an_update_that_names_no_document_gives_null(identity: str) -> None:
     assert mongo_update(identity, '{"$set": {"b": 2}}') is None
+
+
+# What a column that is declared `variant` has; None is a value that does not fit.
+TYPED: list[tuple[str, str, str | None]] = [
+    ('"x"', "string:x", '"x"'),
+    ('""', "string:", '""'),
+    ('"5"', "string:5", '"5"'),
+    ('"true"', "string:true", '"true"'),
+    ('"null"', "string:null", '"null"'),
+    (r'"\"q\""', 'string:"q"', r'"\"q\""'),
+    ('"{\\"a\\": 1}"', 'string:{"a": 1}', '"{\\"a\\": 1}"'),
+    ('"number:5"', "string:number:5", '"number:5"'),
+    ('Symbol("5")', "string:5", '"5"'),
+    ('"\ufffd"', "string:\ufffd", None),
+    ("5", "number:5", "5"),
+    ('NumberLong("-9223372036854775808")', "number:-9223372036854775808", "-9223372036854775808"),
+    ("1.5", "number:1.5", "1.5"),
+    ("-0.0", "number:-0.0", None),
+    ("NaN", "number:NaN", None),
+    ("true", "boolean:true", "true"),
+    ('NumberDecimal("100")', "decimal:100", "100"),
+    ('NumberDecimal("-1.5")', "decimal:-1.5", "-1.5"),
+    ('NumberDecimal("1.10")', "decimal:1.10", None),
+    ('NumberDecimal("-0")', "decimal:-0", None),
+    ('NumberDecimal("1E+3")', "decimal:1E+3", None),
+    ('NumberDecimal("Infinity")', "decimal:Infinity", None),
+    ('[1,"a"]', 'list:[1,"a"]', '[1,"a"]'),
+    ('{"a":"1"}', 'document:{"a":"1"}', '{"a":"1"}'),
+    ('DBRef("c", 1)', 'document:{"$ref":"c","$id":1}', '{"$id":1,"$ref":"c"}'),
+    ('ObjectId("123456789012345678901234")', "objectId:123456789012345678901234", None),
+    ('ISODate("2024-02-29T00:00:00Z")', "date:2024-02-29T00:00:00.000Z", None),
+    ("new Date(-1)", "date:1969-12-31T23:59:59.999Z", None),
+    ('BinData(0,"1234")', "binary:1234", None),
+    ('BinData(5,"1234")', "binary:1234", None),
+    ("/1/", "regex:/1/", None),
+    ("Timestamp(1, 2)", "timestamp:1:2", None),
+    ('Code("[1]")', "code:[1]", None),
+    ('{"$code": "f", "$scope": {}}', 'code:{"$code":"f","$scope":{}}', None),
+    ("MinKey", "minKey:MinKey", None),
+    ("MaxKey", "maxKey:MaxKey", None),
+]
+
+
+@pytest.mark.parametrize(("written", "expected", "_"), TYPED)
+def test_a_text_behind_its_type(written: str, expected: str, _: str | None) -> None:
+    assert mongo_fields(f'typed:{{"_id": "k", "a": {written}, "n": null}}') == {
+        "_id": "string:k",
+        "a": expected,
+        "n": None,
+    }
+    update = mongo_update('typed:{"_id": "k"}', f'{{"$set": {{"a": {written}}}}}')
+    assert update.fields == {"_id": "string:k", "a": expected}
+    plain = mongo_fields(f'{{"a": {written}}}')
+    assert plain["a"] == expected.partition(":")[2]
+
+
+def test_the_types_of_other_texts() -> None:
+    described = mongo_update_description('typed:{"_id": 1}', '{"a": "1"}', ["b"], None)
+    assert described.fields == {"_id": "number:1", "a": "string:1", "b": None}
+    assert mongo_update('typed:{"_id": 1}', '{"$set": {"_id": "1"}}') is None
+    assert mongo_fields("typed:") is None
+    assert mongo_fields("typed:typed:{}") is None
+
+
+def test_the_path_of_a_shard_key_is_no_column() -> None:
+    update = mongo_update('{"_id": 1, "k": 2, "a.b": 3}', '{"$set": {"c": 4}}')
+    assert update == ({"_id": "1", "k": "2", "c": "4"}, {})
 
 
 def test_a_name_with_a_dollar_is_a_field_where_no_update_has_it() -> None:
@@ -483,6 +570,10 @@ def test_a_patch_as_mongodb_applies_it(document: str | None, operations: Any, af
     [
         ("7", {"$set": {"doc.a": 1}}),
         ("text", {"$set": {"doc.a": 1}}),
+        ('{"a": 1}', {"$set": {"doc.a": 1}}),
+        ("[1, 2]", {"$set": {"doc.0": 1}}),
+        (" {}", {"$set": {"doc.a": 1}}),
+        ('{"a":\n1}', {"$unset": {"doc.a": True}}),
         ('"text"', {"$unset": {"doc.a": True}}),
         ('{"a":null}', {"$set": {"doc.a.b": 1}}),
         ('{"a":{"$oid":"x"}}', {"$set": {"doc.a.b": 1}}),
@@ -618,6 +709,49 @@ def test_a_messages_model_holds_the_text_that_a_changes_model_reads(
     found = [row for row in direct.collect() if row["_cdc_error"] is None]
     assert len(found) >= 4
     assert [row for row in staged.collect() if row["_cdc_error"] is None] == found
+
+
+@pytest.mark.parametrize("format_name", ["drs_mongodb", "debezium_mongodb"])
+def test_a_variant_has_the_type_of_the_value(session: Any, library: Any, format_name: str) -> None:
+    raw, expected = [], []
+
+    def land(before: str | None, after: str, *values: Any) -> None:
+        number = len(raw)
+        if format_name == "drs_mongodb":
+            message: dict[str, Any] = {"op": "INSERT", "coll": "t", "value": after, "recordType": "insert"}
+            message["clusterTime"] = f"1:{number}"
+        else:
+            message = {"op": "c" if before is None else "u", "before": before, "after": after}
+            message["source"] = {"collection": "t", "ts_ms": 1000, "ord": number}
+        raw.append(("t", 0, number, None, None, bytearray(json.dumps(message).encode())))
+        expected.append(values)
+
+    def document(value: str) -> str:
+        return f'{{"_id": 1, "v": {value}}}'
+
+    no_fit = "v: variant"
+    for written, _, shown in TYPED:
+        land(None, document(written), shown, None, None if shown else no_fit)
+    land(None, document("null"), None, None, None)
+    if format_name == "debezium_mongodb":
+        land(document('"5"'), document('"5"'), '"5"', '"5"', None)
+        land(document('"5"'), document("6"), "6", '"5"', None)
+        land(document("[5]"), document('"[6]"'), '"[6]"', "[5]", None)
+        land(document("true"), document("null"), None, "true", None)
+        land(document('"5"'), document("5"), None, None, no_fit)  # equal texts are decoded once
+        land(document('ObjectId("123456789012345678901234")'), document("5"), "5", None, f"before {no_fit}")
+    schema = (
+        "topic string, partition int, `offset` bigint, `timestamp` timestamp, `key` binary, `value` binary"
+    )
+    session.createDataFrame(raw, schema).createOrReplaceTempView("raw")
+    session.sql(library.messages("raw", format_name)).createOrReplaceTempView("stored")
+    arguments = {"table": "t", "key": ["_id"], "columns": {"_id": "string", "v": "variant"}}
+    for source in ({"relation": "raw"}, {"messages": "stored"}):
+        sql = library.changes(format=format_name, **source, **arguments)
+        rows = session.sql(
+            f"select to_json(v), to_json(_cdc_before.v), _cdc_error.detail from ({sql}) order by _cdc_offset"
+        )
+        assert [tuple(row) for row in rows.collect()] == expected
 
 
 def test_a_line_may_hold_bytes_as_base64() -> None:

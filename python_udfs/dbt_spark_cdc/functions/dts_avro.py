@@ -68,6 +68,21 @@ _CHARSETS = {
 _LATIN1 = "".join(
     bytes([b]).decode("cp1252" if b not in b"\x81\x8d\x8f\x90\x9d" else "latin-1") for b in range(256)
 )
+# Bytes that MySQL reads as other characters than Python, or as none (its share/charsets and strings), and
+# those of which the versions of a standard, and Java after them, say two things. Here are the characters that
+# Python gives.
+_READ_IN_TWO_WAYS = {
+    "big5": "\u02cd\u2574\uffe3",
+    "cp932": b"\x80\xa0\xfd\xfe\xff".decode("cp932"),
+    "cp1256": b"\x8a\x8f\x98\x9a\x9f\xaa\xc0\xff".decode("cp1256"),
+    "gb18030": "\u1e3f\ue7c7\ue81e\ue826\ue82b\ue82c\ue832\ue843\ue854\ue864"
+    + "".join(map(chr, [*range(0xE78D, 0xE797), *range(0xFE10, 0xFE1A), *range(0x9FB4, 0x9FBC)])),
+    "gbk": b"\xa8\x92".decode("gbk"),
+    "greek": b"\xa1\xa2\xa4\xa5\xaa".decode("iso8859-7"),
+    "hebrew": b"\xaf".decode("iso8859-8"),
+    "koi8u": b"\x95".decode("koi8-u"),
+    "sjis": b"\x81\x5f".decode("shift_jis"),
+}
 _BYTES = "binary"  # MySQL's name for no character set: BINARY and VARBINARY
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  # only added to; the text says Z
 _OFFSET = re.compile(r"[+-][0-9]{2}:[0-9]{2}", re.ASCII)
@@ -80,14 +95,14 @@ def dts_avro(value: bytes | None) -> str | None:
     column name -> text. A column that the record marks NONE is left out, NULL is null. A string in the place
     of an image (the statement of a DDL record) or of the fields stands in `beforeText`, `afterText` or
     `fieldsText`; an image of another length than `fields`, whose values belong to no name, is null beside
-    `imagesWithoutNames`.
+    `imagesWithoutNames`; an image without values is none, as to the vendor's reader.
 
     The texts: integers and decimals as the record has them; a double in its shortest exact form, also NaN and
-    Infinity; characters decoded by their character set; binaries and geometries base64; an instant
-    `2024-02-29 12:34:56.000001Z`; a date, a local time or a span as databases print them, up to microseconds,
-    because the record's `millis` holds these. A value that cannot be told for certain (bytes that are not of
-    their character set, a time that no calendar has) becomes U+FFFD and its parts, which no declared type
-    takes.
+    Infinity; characters decoded by their character set, as JSON of PostgreSQL is; other binaries and
+    geometries base64; an instant `2024-02-29 12:34:56.000001Z`; a date, a local time or a span as databases
+    print them, with the fraction that `millis` holds, in microseconds or, of some sources, nanoseconds. A
+    value that cannot be told for certain (bytes that are not of their character set, a time that no calendar
+    has, a fraction of an unknown unit) becomes U+FFFD and its parts, which no declared type takes.
 
     Errors: none. None gives None. `value` may end after `afterImages` or hold `bornTimestamp` as well: both
     versions of the schema are in use.
@@ -122,7 +137,7 @@ def _reader() -> tuple[Callable, Any]:
 
 
 def _document(record: dict[str, Any]) -> str:
-    fields, names = record["fields"], None
+    fields, names, kind = record["fields"], None, _kind(record)
     parts = [_header(record)]
     if isinstance(fields, list):
         names = [quoted(field["name"]) for field in fields]
@@ -135,12 +150,14 @@ def _document(record: dict[str, Any]) -> str:
         parts.append(f', "fields": null, "fieldsText": {quoted(fields)}')
     for side in ("before", "after"):
         image = record[side + "Images"]
-        if image is None:
+        if image is None or image == []:
             continue
         if not isinstance(image, list):
             parts.append(f', "{side}Text": {quoted(image)}')
         elif names is not None and len(names) == len(image):
-            parts.append(f', "{side}Images": {{{", ".join(_members(names, image))}}}')
+            if kind == _POSTGRESQL:
+                image = _with_json(fields, image)
+            parts.append(f', "{side}Images": {{{", ".join(_members(names, image, kind))}}}')
         else:
             parts.append(', "imagesWithoutNames": true')
     parts.append("}")
@@ -163,28 +180,60 @@ def _header(record: dict[str, Any]) -> str:
     )
 
 
+# What the reading of a value hangs on. Of all sources but two, one of the vendor's readers takes the fraction
+# of a local time for microseconds (DefaultValueDeserializer), the later one for nanoseconds
+# (LazyRecordDeserializer).
+_MYSQL, _POSTGRESQL, _OTHER, _OTHER_MYSQL = range(4)
+_POSTGRESQL_JSON = (114, 3802)  # json and jsonb
+
+
+def _kind(record: dict[str, Any]) -> int:
+    source = record["source"]["sourceType"]
+    # So is a source whose log is read from the disk; its positions hold this mark.
+    if "<->" not in record["sourcePosition"]:
+        if source == "MySQL":
+            return _MYSQL
+        if source == "PostgreSQL":
+            return _POSTGRESQL
+    return _OTHER_MYSQL if source in ("MySQL", "DRDS") else _OTHER
+
+
+def _with_json(fields: list[dict[str, Any]], image: list[Any]) -> list[Any]:
+    """JSON comes as bytes, as the vendor's reader knows too: they are characters."""
+    return [
+        {"charset": "utf-8", "value": value["value"]}
+        if field["dataTypeNumber"] in _POSTGRESQL_JSON
+        and value.__class__ is dict
+        and value.get("value").__class__ is bytes
+        and "charset" not in value
+        else value
+        for field, value in zip(fields, image, strict=True)
+    ]
+
+
 _json = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 
 
-def _members(names: list[str], image: list[Any]) -> list[str]:
+def _members(names: list[str], image: list[Any], kind: int) -> list[str]:
     members = []
     for name, value in zip(names, image, strict=True):
         if value is None or value == "NULL":
             members.append(name + ": null")
         elif value != "NONE":
             inner = value.get("value")
-            members.append(f"{name}: {quoted(inner if inner.__class__ is str else _text(value, inner))}")
+            text = inner if inner.__class__ is str else _text(value, inner, kind)
+            members.append(f"{name}: {quoted(text)}")
     return members
 
 
-def _text(value: dict[str, Any], inner: Any) -> str:
+def _text(value: dict[str, Any], inner: Any, kind: int) -> str:
     if inner is None:
-        return _instant(value) if "timestamp" in value else _local(value)
+        return _instant(value, kind) if "timestamp" in value else _local(value, kind)
     if isinstance(inner, bytes):
         return _characters(value["charset"], inner) if "charset" in value else _base64(inner)
     if isinstance(inner, float):
         return _double(inner)
-    return _zoned(inner, value["timezone"])
+    return _zoned(inner, value["timezone"], kind)
 
 
 def _base64(data: bytes) -> str:
@@ -198,9 +247,12 @@ def _characters(charset: str, data: bytes) -> str:
     try:
         if name == "latin1":
             return codecs.charmap_decode(data, "strict", _LATIN1)[0]
-        return data.decode(_CHARSETS[name])
+        text = data.decode(_CHARSETS[name])
+        if name not in _READ_IN_TWO_WAYS or not any(c in text for c in _READ_IN_TWO_WAYS[name]):
+            return text
     except (KeyError, UnicodeDecodeError):
-        return _uncertain(charset, _base64(data))
+        pass
+    return _uncertain(charset, _base64(data))
 
 
 def _double(number: float) -> str:
@@ -213,30 +265,41 @@ def _uncertain(*parts: Any) -> str:
     return "\ufffd" + " ".join(map(str, parts))
 
 
-def _instant(value: dict[str, Any]) -> str:
+def _instant(value: dict[str, Any], kind: int) -> str:
     seconds, microseconds = value["timestamp"], value["millis"]
-    if 0 <= microseconds <= 999999:
+    fraction = _fraction(microseconds, _MYSQL)  # of all sources, to all readers of the vendor
+    if kind in (_MYSQL, _OTHER_MYSQL) and seconds == 0:
+        # MySQL's instants begin one second later: this is its zero date.
+        if microseconds == 0:
+            return "0000-00-00 00:00:00"
+    elif fraction is not None:
         try:
-            return f"{_EPOCH + timedelta(seconds=seconds)}{_fraction(microseconds)}Z"
+            return f"{_EPOCH + timedelta(seconds=seconds)}{fraction}Z"
         except OverflowError:
             pass
     return _uncertain(seconds, microseconds)
 
 
-def _fraction(microseconds: int | None) -> str:
-    return f".{microseconds:06d}".rstrip("0") if microseconds else ""
+def _fraction(number: int | None, kind: int) -> str | None:
+    """The point and the digits behind it, if any; None of what is beyond a second or of an unknown unit."""
+    if not number:
+        return ""
+    if kind in (_MYSQL, _POSTGRESQL):
+        return f".{number:06d}".rstrip("0") if 0 < number <= 999999 else None
+    # Nanoseconds for certain, because so many microseconds are beyond a second.
+    return f".{number:09d}".rstrip("0") if 999999 < number <= 999999999 else None
 
 
-def _zoned(value: dict[str, Any], zone: str) -> str:
+def _zoned(value: dict[str, Any], zone: str, kind: int) -> str:
     """A local time with its offset; a zone that has a name does not tell the offset, and stays beside it."""
-    local = _local(value)
+    local = _local(value, kind)
     if _OFFSET.fullmatch(zone):
         return local + zone
     return local + "Z" if zone in ("Z", "UTC", "GMT") else f"{local} {zone}"
 
 
-def _local(value: dict[str, Any]) -> str:
-    year, month, day, hour, minute, second, microseconds = (
+def _local(value: dict[str, Any], kind: int) -> str:
+    year, month, day, hour, minute, second, millis = (
         value["year"],
         value["month"],
         value["day"],
@@ -247,14 +310,14 @@ def _local(value: dict[str, Any]) -> str:
     )
     if year is None:
         if month is None and day is None:
-            return _span(value, hour, minute, second, microseconds)
+            return _span(value, kind)
     elif 0 <= year <= 9999:
         if month is None:
-            if day is None and hour is None and minute is None and second is None and not microseconds:
+            if day is None and hour is None and minute is None and second is None and not millis:
                 return f"{year:04d}"
         elif day is not None and 0 <= month <= 12 and 0 <= day <= 31:  # MySQL has 0000-00-00 and 2024-00-00
             if hour is None:
-                if minute is None and second is None and not microseconds:
+                if minute is None and second is None and not millis:
                     return f"{year:04d}-{month:02d}-{day:02d}"
             elif (
                 minute is not None
@@ -262,29 +325,26 @@ def _local(value: dict[str, Any]) -> str:
                 and 0 <= hour <= 23
                 and 0 <= minute <= 59
                 and 0 <= second <= 59
-                and 0 <= (microseconds or 0) <= 999999
+                and (fraction := _fraction(millis, kind)) is not None
             ):
-                return (
-                    f"{year:04d}-{month:02d}-{day:02d} {hour:02d}:{minute:02d}:{second:02d}"
-                    f"{_fraction(microseconds)}"
-                )
+                return f"{year:04d}-{month:02d}-{day:02d} {hour:02d}:{minute:02d}:{second:02d}{fraction}"
     return _uncertain(_json(value))
 
 
-def _span(
-    value: dict[str, Any], hour: int | None, minute: int | None, second: int | None, microseconds: int | None
-) -> str:
+def _span(value: dict[str, Any], kind: int) -> str:
     """A TIME: signed and beyond 24 hours. Of a negative one all parts are negative, or the hours alone."""
+    hour, minute, second = value["hour"], value["minute"], value["second"]
     if hour is None or minute is None or second is None:
         return _uncertain(_json(value))
-    rest = (minute, second, microseconds or 0)
+    rest = (minute, second, value["millis"] or 0)
     negative = hour < 0 or min(rest) < 0
     if negative and not (max(hour, *rest) <= 0 or (hour < 0 and min(rest) >= 0)):
         return _uncertain(_json(value))
-    hour, (minute, second, microseconds) = abs(hour), map(abs, rest)
-    if minute > 59 or second > 59 or microseconds > 999999:
+    hour, (minute, second, millis) = abs(hour), map(abs, rest)
+    fraction = _fraction(millis, kind)
+    if minute > 59 or second > 59 or fraction is None:
         return _uncertain(_json(value))
-    return f"{'-' if negative else ''}{hour:02d}:{minute:02d}:{second:02d}{_fraction(microseconds)}"
+    return f"{'-' if negative else ''}{hour:02d}:{minute:02d}:{second:02d}{fraction}"
 
 
 def dts_avro_arrow(value: pa.Array) -> pa.Array:

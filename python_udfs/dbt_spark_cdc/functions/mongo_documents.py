@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Fields = dict[str, str | None]
+_Write = Callable[[dict[str, Any]], Fields]
 
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  # only added to; the text says Z
 _LONG = range(-(2**63), 2**63)
@@ -35,6 +36,9 @@ _ISO = re.compile(
 # Kept as they stand: their classes would come out as plain texts, or under another name.
 _KEPT = {"$code", "$ref", "$dbPointer"}
 _UUID_SUBTYPE = 4
+_REGEX_OPTIONS = frozenset("ilmsux")
+# Before a document's text, where the macros need to know of which type each text was.
+_TYPED = "typed:"
 _OPERATORS = {"$set", "$unset", "$v"}
 _UPDATE_OPERATORS = {
     "$set", "$unset", "$inc", "$mul", "$min", "$max", "$rename", "$currentDate", "$setOnInsert", "$push",
@@ -66,6 +70,9 @@ def mongo_fields(text: str | None) -> Fields | None:
     `seconds:increment`; a regular expression `/pattern/options`; MinKey, MaxKey. Null and undefined are None.
     Nested documents, lists, code and references are relaxed Extended JSON without white space.
 
+    Behind `typed:` the text of a document gives texts behind their types: `string:7`, `number:7`,
+    `binary:AQI=`.
+
     Errors: None for text that is no document: damaged, with a name twice, with a construct that is not known,
     or with a number that its type cannot hold. Never an exception.
 
@@ -74,18 +81,29 @@ def mongo_fields(text: str | None) -> Fields | None:
     >>> mongo_fields('{"_id": ObjectId("64650cf67dc36a464e76e583"), "n": NumberLong("7"), "a": [1.50]}')
     {'_id': '64650cf67dc36a464e76e583', 'n': '7', 'a': '[1.5]'}
     """
-    return _answer(lambda: _fields(_whole_document(text)), text)
+
+    def read() -> Fields:
+        plain, fields = _as_asked(text)
+        return fields(_whole_document(plain))
+
+    return _answer(read, text)
 
 
 def mongo_update(identity: str | None, operations: str | None) -> Update | None:
     """Return what an update by operators tells, beside the fields that name the document.
 
     Shape: `identity` is a document such as `{"_id": 1}`, `operations` one of `$set` and `$unset`, as the
-    oplog has them. A field that is set is there with its value, one that is unset with None.
+    oplog has them. A field that is set is there with its value, one that is unset with None. `typed:` before
+    `identity` gives types as in `mongo_fields`.
 
     Errors: None where one of the two is no document or `operations` holds another operator.
     """
-    return _answer(lambda: _update(identity, _document(operations)), identity, operations)
+
+    def read() -> Update:
+        plain, fields = _as_asked(identity)
+        return _update(plain, _document(operations), fields)
+
+    return _answer(read, identity, operations)
 
 
 def mongo_update_description(
@@ -101,11 +119,13 @@ def mongo_update_description(
     """
 
     def described() -> Update:
+        plain, fields = _as_asked(identity)
         return _changed(
-            _whole_document(identity),  # of a message without a key it is empty, which is an error of its own
+            _whole_document(plain),  # of a message without a key it is empty, which is an error of its own
             _document(updated) if updated is not None else {},
             [_known(path) for path in removed or ()],
             {_known(array["field"]): array["size"] for array in truncated or ()},
+            fields,
         )
 
     return _answer(described, identity)
@@ -128,20 +148,31 @@ def _known(path: str | None) -> str:
     return path
 
 
-def _update(identity: str, operations: dict[str, Any]) -> Update:
+def _as_asked(text: str) -> tuple[str, _Write]:
+    if text.startswith(_TYPED):
+        return text[len(_TYPED) :], _typed_fields
+    return text, _fields
+
+
+def _update(identity: str, operations: dict[str, Any], fields: _Write) -> Update:
     if not operations.keys() <= _OPERATORS or operations.get("$v", 1) != 1 or len(operations) == 0:
         raise ValueError("operators that are not known")
     changed, removed = operations.get("$set", {}), operations.get("$unset", {})
     if not isinstance(changed, dict) or not isinstance(removed, dict):
         raise TypeError("operators take documents")
-    return _changed(_identity(identity), changed, removed, {})
+    return _changed(_identity(identity), changed, removed, {}, fields)
 
 
 def _identity(text: str) -> dict[str, Any]:
     document = _whole_document(text)
-    if "_id" not in document:
+    if "_id" not in document or any(_is_operator(value) for value in document.values()):
         raise ValueError("what names no document")
     return document
+
+
+def _is_operator(value: Any) -> bool:
+    """A condition such as {"$gt": 1}: what finds documents, and no value of one."""
+    return isinstance(value, dict) and next(iter(value), "").startswith("$") and _KEPT.isdisjoint(value)
 
 
 def _whole_document(text: str) -> dict[str, Any]:
@@ -149,6 +180,8 @@ def _whole_document(text: str) -> dict[str, Any]:
     document = _document(text)
     if not _UPDATE_OPERATORS.isdisjoint(document):
         raise ValueError("an update in the place of a document")
+    if _is_operator(document.get("_id")):
+        raise ValueError("an _id that no server gives a document")
     return document
 
 
@@ -157,12 +190,14 @@ def _changed(
     changed: dict[str, Any],
     removed: Iterable[str],
     truncated: dict[str, int | None],
+    write: _Write,
 ) -> Update:
     removed = list(removed)
     if not changed.keys().isdisjoint(removed):
         raise ValueError("a field that is set and removed")
-    named = _fields(identity)
-    fields = named | _fields(changed) | dict.fromkeys(removed)
+    # A shard key may lie inside a nested value: its path is no column.
+    named = write({name: value for name, value in identity.items() if "." not in name})
+    fields = named | write(changed) | dict.fromkeys(removed)
     if "_id" in removed or fields.get("_id") != named.get("_id"):
         raise ValueError("another _id, which no server gives a document")
     if any(path.startswith("_id.") for path in (*changed, *removed)):
@@ -257,8 +292,22 @@ def _typed(found: dict[str, Any]) -> Any:
     if "$binary" in found:
         data = found["$binary"]
         _strict_base64(data["base64"] if isinstance(data, dict) else data)
+    if "$regularExpression" in found or isinstance(found.get("$regex"), str):
+        _refuse_options(found)
     json_util, options = _bson()
     return json_util.object_hook(found, options)
+
+
+def _refuse_options(found: dict[str, Any]) -> None:
+    """What bson leaves out without a word."""
+    if "$regex" in found:
+        options = found.get("$options", "")
+        if not found.keys() <= {"$regex", "$options"}:
+            raise ValueError("a regular expression with more fields")
+    else:
+        options = found["$regularExpression"]["options"]
+    if not _REGEX_OPTIONS.issuperset(options) or len(set(options)) != len(options):
+        raise ValueError("options that no regular expression has")
 
 
 def _object_id(value: Any, found: dict[str, Any]) -> Any:
@@ -333,6 +382,31 @@ def _float(text: str) -> float:
 
 def _fields(document: dict[str, Any]) -> Fields:
     return {name: _TEXT.get(type(value), _other)(value) for name, value in document.items()}
+
+
+def _typed_fields(document: dict[str, Any]) -> Fields:
+    return {
+        name: None if text is None else f"{_type(document[name])}:{text}"
+        for name, text in _fields(document).items()
+    }
+
+
+def _type(value: Any) -> str:
+    name = type(value).__name__
+    if name == "_Plain":
+        name = next(iter(value.extended))
+    elif name == "dict" and "$code" in value and value.keys() <= {"$code", "$scope"}:
+        name = "$code"
+    return _TYPES[name]
+
+
+# int, long and double are one: what tells them apart is not told by all writers.
+_TYPES = {
+    "str": "string", "int": "number", "float": "number", "bool": "boolean", "dict": "document",
+    "list": "list", "Decimal128": "decimal", "$numberDecimal": "decimal", "ObjectId": "objectId",
+    "$oid": "objectId", "DatetimeMS": "date", "$date": "date", "bytes": "binary", "Binary": "binary",
+    "Timestamp": "timestamp", "Regex": "regex", "MinKey": "minKey", "MaxKey": "maxKey", "$code": "code",
+}  # fmt: skip
 
 
 def _same(value: Any) -> Any:

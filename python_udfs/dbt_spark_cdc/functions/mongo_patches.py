@@ -17,6 +17,7 @@ _NOTHING = object()
 _INDEX = re.compile(r"0|[1-9][0-9]{0,6}", re.ASCII)
 # MongoDB itself refuses to fill an array with more nulls than this.
 _MOST_PADDING = 1_500_000
+_WITHOUT_WHITE_SPACE = re.compile(r'[^"\s]*(?:"[^"\\]*(?:\\.[^"\\]*)*"[^"\s]*)*', re.DOTALL)
 
 
 class Patched(NamedTuple):
@@ -39,7 +40,7 @@ def mongo_patched(document: str | None, batches: list[list[str]] | None) -> list
 
     Errors: `is_known` is false from the first batch on in which a patch cannot have come from a server that
     had this value: a path through a text or a number, or one that a name with a dot makes ambiguous. Never
-    an exception.
+    an exception. A text that is written just as `cdc_mongo_fields` writes a document is taken for one.
 
     >>> mongo_patched('{"city":"Bern"}', [['[{"op":"set","path":"address.zip","value":3000}]']])
     [Patched(document='{"city":"Bern","zip":3000}', is_known=True)]
@@ -47,7 +48,7 @@ def mongo_patched(document: str | None, batches: list[list[str]] | None) -> list
     if batches is None:
         return None
     try:
-        value = _NOTHING if document is None else _decoder().decode(document)
+        value = _NOTHING if document is None else _value(document)
     except Exception:  # whatever the decoder says of a text that is no value
         return [Patched(None, False) for _ in batches]
     states = []
@@ -60,6 +61,12 @@ def mongo_patched(document: str | None, batches: list[list[str]] | None) -> list
             states += [Patched(None, False)] * (len(batches) - len(states))
             break
     return states
+
+
+def _value(document: str) -> Any:
+    if not _WITHOUT_WHITE_SPACE.fullmatch(document):
+        raise ValueError("a text that is like JSON, and no document: those have no white space here")
+    return _decoder().decode(document)
 
 
 def _after(value: Any, operations: list[dict[str, Any]]) -> Any:

@@ -47,6 +47,9 @@ _TIMESTAMP = re.compile(
 _REFERENCE = re.compile(rf"(?:new\s+)?DBRef\s*\(\s*({_ANY_STRING})\s*,\s*", re.DOTALL)
 _END_OF_REFERENCE = re.compile(rf"\s*(?:,\s*({_ANY_STRING})\s*)?\)", re.DOTALL)
 _REGEX = re.compile(r"/((?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+)/([a-z]*)")
+# As Java's driver writes one: a backslash before each slash, whatever stands there already.
+_REGEX_OF_JAVA = re.compile(r"/((?:[^/\n]|(?<=\\)/)+)(?<!\\)/([a-z]*)")
+_END_OF_VALUE = re.compile(r"\s*[,}\]]")
 _VALUE = re.compile(rf"{_STRING}|{_NUMBER}", re.DOTALL)
 _DATE = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
@@ -83,7 +86,7 @@ def _construct(text: str, at: int) -> tuple[str, int]:
         return f'"{found[1]}"', found.end()
     if found := _QUOTES.match(text, at):
         return _quoted(_text_of(found[0])), found.end()
-    if found := _REGEX.match(text, at):
+    if found := _regex_literal(text, at):
         pattern = found[1].replace("\\/", "/")
         return _written("$regularExpression", {"pattern": pattern, "options": found[2]}), found.end()
     if found := _WORD.match(text, at):
@@ -98,6 +101,21 @@ def _construct(text: str, at: int) -> tuple[str, int]:
         if write is not None:
             return write(*_ARGUMENT.findall(found[2] or "")), found.end()
     raise ValueError("a construct that the shell does not write")
+
+
+def _regex_literal(text: str, at: int) -> re.Match[str] | None:
+    """`/a\\\\/` ends here as the shell writes it; as Java's driver does, the pattern goes on with a slash."""
+    of_shell = _REGEX.match(text, at)
+    if of_shell is None or not of_shell[1].endswith("\\"):
+        return of_shell
+    readings = [
+        found
+        for found in (of_shell, _REGEX_OF_JAVA.match(text, at))
+        if found and _END_OF_VALUE.match(text, found.end())
+    ]
+    if len(readings) != 1:
+        raise ValueError("a regular expression that may end in two places")
+    return readings[0]
 
 
 def _reference(text: str, found: re.Match[str]) -> tuple[str, int]:

@@ -61,7 +61,7 @@ struct<
     {%- set no_document -%}
         (
             (event.document is null and event.update is null)
-            or (message.`where` is not null and event.identity is null)
+            or (nullif(message.`where`, '') is not null and event.identity is null)
             or coalesce(
                 message.recordType = 'replace' and event.identity is not null
                 and (event.identity['_id'] is null or event.identity['_id'] <> event.document['_id']),

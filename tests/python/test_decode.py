@@ -322,7 +322,7 @@ def test_a_row_that_only_the_reading_of_texts_can_read_is_an_error(tmp_path: Pat
         "schema": {"source": {"dbType": "ob_mysql", "dbName": "d", "table": "t"}, "column": [], "pk": ["id"]},
         "payload": {
             "before": None, "after": {"data": {"id": "not a number", "f": 0}}, "op": "INSERT",
-            "timestamp": {"eventTime": 1, "systemTime": 1, "checkpointTime": 1}, "ddl": None,
+            "timestamp": {"eventTime": 1624614713000}, "ddl": None,
         },
     }  # fmt: skip
     file = write(tmp_path, "x.jsonl", json.dumps(message).replace('"f": 0', '"f": 0.' + "0" * 1073 + "1"))

@@ -34,10 +34,11 @@ struct<
     {%- set heartbeats = ['MHEARTBEAT', 'TIDB_WATERMARK'] + (['HEARTBEAT'] if dialect == 'oms' else []) -%}
     {%- set control = ['GTID', 'XACOMMIT', 'XAROLLBACK'] + heartbeats -%}
     {%- set commit_ts = spark_cdc._whole_number("message._tidb['commitTs']") -%}
+    {%- set may_be_ticdc = dialect in [none, 'canal', 'ticdc'] -%}
     {#- A message above the broker's limit names the key alone, or the place where the row was put. -#}
     {%- set key_alone = "(message.type in ('INSERT', 'UPDATE') and (coalesce(message._tidb['onlyHandleKey'], 'false') <> 'false' "
         ~ "or coalesce(message._tidb['claimCheckLocation'], '') <> ''))" -%}
-    {%- set key_twice = 'size(message._tidb) <> size(array_distinct(map_keys(message._tidb)))' -%}
+    {%- set key_twice = spark_cdc._names_twice('map_keys(message._tidb)') -%}
     {%- set no_sequence = '(message.type in (' ~ spark_cdc._literals(rows + ['TRUNCATE']) ~ ') and ' ~ commit_ts ~ ' is null)' -%}
     {%- set kind -%}
         case
@@ -75,7 +76,7 @@ struct<
             when {{ key_twice }} then 'duplicate_key'
             when {{ no_sequence }} then 'no_sequence'
             {%- endif %}
-            {%- if dialect in [none, 'canal', 'ticdc'] %}
+            {%- if may_be_ticdc %}
             when {{ key_alone }} then 'no_image'
             {%- endif %}
             else 'array_lengths_differ'
@@ -95,7 +96,7 @@ struct<
         or {{ key_twice }}
         or {{ no_sequence }}
         {%- endif %}
-        {%- if dialect in [none, 'canal', 'ticdc'] %}
+        {%- if may_be_ticdc %}
         or {{ key_alone }}
         {%- endif %}
     {%- endset -%}

@@ -96,18 +96,6 @@ struct<
         ~ 'else message.data end') -}}
 {%- endmacro -%}
 
-{#- True where two lists hold other rows; the columns of a row may stand in any order. -#}
-{%- macro _other_rows(left, right) -%}
-    {%- set ordered = ', image -> array_sort(map_entries(image)))' -%}
-    {{- return('size(' ~ left ~ ') > 0 and to_json(' ~ left ~ ') <> to_json(' ~ right ~ ') and transform(' ~ left ~ ordered
-        ~ ' <> transform(' ~ right ~ ordered) -}}
-{%- endmacro -%}
-
-{#- Types by column, NULL where a column stands twice: which of its types is true cannot be known. -#}
-{%- macro _types_once(types) -%}
-    {{- return('case when size(' ~ types ~ ') = size(array_distinct(map_keys(' ~ types ~ '))) then ' ~ types ~ ' end') -}}
-{%- endmacro -%}
-
 {%- macro default__cloudcanal_rows(dialect) -%}
     {#- The page shows old rows whole: one without columns tells nothing. -#}
     {%- set before = 'case when size(get(message.before, position)) > 0 then get(message.before, position) end' -%}

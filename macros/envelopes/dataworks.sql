@@ -201,9 +201,10 @@
 {#- The statement, NULL where there is none. `also_bare`: OMS may write it without an object around it. -#}
 {%- macro _dataworks_statement(ddl, also_bare=false) -%}
     {#- As Spark writes JSON: a text, not an object or a number in its place. -#}
-    {%- set statement = 'case when contains(' ~ ddl ~ ", '\"text\":\"') then nullif(get_json_object(" ~ ddl ~ ", '$.text'), '')"
-        ~ (' when left(' ~ ddl ~ ", 1) <> '{' then nullif(" ~ ddl ~ ", '')" if also_bare) ~ ' end' -%}
-    {{- return(statement) -}}
+    {{- return(
+        'case when contains(' ~ ddl ~ ", '\"text\":\"') then nullif(get_json_object(" ~ ddl ~ ", '$.text'), '')"
+        ~ (' when left(' ~ ddl ~ ", 1) <> '{' then nullif(" ~ ddl ~ ", '')" if also_bare) ~ ' end'
+    ) -}}
 {%- endmacro -%}
 
 {#-
@@ -260,8 +261,8 @@
         {%- set text = "payload['" ~ part ~ "']" -%}
         {%- set keys = 'json_object_keys(' ~ text ~ ')' -%}
         {%- do twice.append(
-            'case when contains(substr(' ~ text ~ ", 3), '\"" ~ name ~ "\":') then size(" ~ keys ~ ') <> size(array_distinct('
-            ~ keys ~ ')) else false end'
+            'case when contains(substr(' ~ text ~ ", 3), '\"" ~ name ~ "\":') then " ~ spark_cdc._names_twice(keys)
+            ~ ' else false end'
         ) -%}
     {%- endfor -%}
     {{- return(spark_cdc._let(
@@ -275,13 +276,11 @@
     itself stands twice.
 -#}
 {%- macro _dataworks_names_source_twice(ddl) -%}
-    {%- set keys = spark_cdc._keys_of('schema') -%}
-    {%- set ddl_keys = 'json_object_keys(' ~ ddl ~ ')' -%}
     {{- return(
         '((' ~ spark_cdc._has_duplicate_column('message.`schema`.source')
-        ~ ") or case when octet_length(value) - octet_length(replace(value, '\"source\"', '')) > 8 then size(" ~ keys
-        ~ ') <> size(array_distinct(' ~ keys ~ ')) else false end or case when contains(substr(' ~ ddl
-        ~ ", 3), '\"text\":') then size(" ~ ddl_keys ~ ') <> size(array_distinct(' ~ ddl_keys ~ ')) else false end)'
+        ~ ") or case when octet_length(value) - octet_length(replace(value, '\"source\"', '')) > 8 then "
+        ~ spark_cdc._names_twice(spark_cdc._keys_of('schema')) ~ ' else false end or case when contains(substr(' ~ ddl
+        ~ ", 3), '\"text\":') then " ~ spark_cdc._names_twice('json_object_keys(' ~ ddl ~ ')') ~ ' else false end)'
     ) -}}
 {%- endmacro -%}
 

@@ -157,7 +157,7 @@
     {%- set cut = "json_object_keys(concat('{', substring_index(substring_index(value, '\"source\":{', -1), '}', 1), '}'))" -%}
     {%- set whole = "json_object_keys(coalesce(get_json_object(value, '$.payload.source'), get_json_object(value, '$.source')))" -%}
     {{- return('event.source is not null and ' ~ spark_cdc._let(
-        'names', 'coalesce(' ~ cut ~ ', ' ~ whole ~ ')', 'size(names) <> size(array_distinct(names))'
+        'names', 'coalesce(' ~ cut ~ ', ' ~ whole ~ ')', spark_cdc._names_twice('names')
     )) -}}
 {%- endmacro -%}
 
@@ -424,7 +424,7 @@
         or event['__deleted'] = 'false' and event['__op'] = 'd'
     {%- endset -%}
     {%- set conditions = {
-        'duplicate_key': 'size(event) <> size(array_distinct(' ~ names ~ '))',
+        'duplicate_key': spark_cdc._names_twice(names),
         'other_format': 'size(event) = 0 or (' ~ is_envelope ~ ')',
         'unknown_op': "event['__op'] not in ('c', 'u', 'd', 'r')",
         'other_structure': contradicts,
@@ -569,7 +569,7 @@
     {%- set is_bare = spark_cdc._debezium_is_bare(text, column) -%}
     {#- 5E--2 is 5E2. -#}
     {%- set unscaled = "replace(concat(cast(" ~ spark_cdc._big_endian_integer(text) ~ " as string), 'E-', " ~ scale ~ "), '--')" -%}
-    {{- return('case when not ' ~ is_bare ~ ' then ' ~ unscaled ~ ' when ' ~ is_bare ~ ' then ' ~ text ~ ' end') -}}
+    {{- return('case ' ~ is_bare ~ ' when false then ' ~ unscaled ~ ' when true then ' ~ text ~ ' end') -}}
 {%- endmacro -%}
 
 {%- macro _debezium_scale(type) -%}
@@ -597,8 +597,8 @@
         ~ spark_cdc._let('number', spark_cdc._debezium_decimal_text(text, column, type), as_text) -%}
     {%- if column.encoding -%}
         {{- return(
-            'case ' ~ of_schema ~ ' when not ' ~ is_bare ~ ' then ' ~ spark_cdc.value(text, column) ~ ' when ' ~ is_bare
-            ~ ' then ' ~ plain ~ ' end'
+            'case ' ~ of_schema ~ ' else case ' ~ is_bare ~ ' when false then ' ~ spark_cdc.value(text, column)
+            ~ ' when true then ' ~ plain ~ ' end end'
         ) -}}
     {%- endif -%}
     {%- set variable = "from_json(" ~ text ~ ", 'scale int, value string')" -%}

@@ -53,8 +53,8 @@ struct<
     {%- set no_image = 'coalesce(size(message.columns), 0) < 1' -%}
     {%- set duplicate_key -%}
         (
-            size(event.names) <> size(array_distinct(event.names))
-            or size(event.keys_in_columns) <> size(array_distinct(event.keys_in_columns))
+            {{ spark_cdc._names_twice('event.names') }}
+            or {{ spark_cdc._names_twice('event.keys_in_columns') }}
         )
     {%- endset -%}
     {%- set committed_at = spark_cdc._instant('case when message.time > 0 then message.time end', 'milliseconds') -%}

@@ -28,7 +28,7 @@ struct<
     {%- set rows = ['INSERT', 'UPDATE', 'DELETE', 'ROW'] -%}
     {%- set op = 'message.recordType' -%}
     {%- set meta = 'message.allMetaData' -%}
-    {%- set before, after = spark_cdc._has_columns('message.prevStruct', dialect), spark_cdc._has_columns('message.postStruct', dialect) -%}
+    {%- set before, after = spark_cdc._oms_has_columns('message.prevStruct', dialect), spark_cdc._oms_has_columns('message.postStruct', dialect) -%}
     {#- A statement is OMS's own entry of the image after; one that stands before it alone says the same. -#}
     {%- set ddl_before, ddl_after = "element_at(message.prevStruct, 'ddl')", "element_at(message.postStruct, 'ddl')" -%}
     {%- set ddl = 'coalesce(' ~ ddl_after ~ ', ' ~ ddl_before ~ ')' -%}
@@ -125,19 +125,10 @@ struct<
     }) -}}
 {%- endmacro -%}
 
-{#- True of an image that names a column: without one it is no row. The types of the dialect `extended` are no column. -#}
-{%- macro _has_columns(image, dialect=none) -%}
-    {%- set others = "case when map_contains_key(" ~ image ~ ", '__light_type') then 1 else 0 end" -%}
-    {{- return('coalesce(size(' ~ image ~ ') > ' ~ (others if dialect == 'extended' else 0) ~ ', false)') -}}
-{%- endmacro -%}
-
-{#- True where a name is no text: from_json gives an object or a list as its text. -#}
-{%- macro _is_nested(names) -%}
-    {%- set conditions = [] -%}
-    {%- for name in names -%}
-        {%- do conditions.append('coalesce(left(' ~ name ~ ", 1) in ('{', '['), false)") -%}
-    {%- endfor -%}
-    {{- return('(' ~ conditions | join(' or ') ~ ')') -}}
+{#- The types of the dialect `extended` are no column. -#}
+{%- macro _oms_has_columns(image, dialect) -%}
+    {%- set types = "case when map_contains_key(" ~ image ~ ", '__light_type') then 1 else 0 end" -%}
+    {{- return(spark_cdc._has_columns(image, types if dialect == 'extended' else 0)) -}}
 {%- endmacro -%}
 
 {#- A number that orders, 0 where there is none (also as one of the texts `nulls`), NULL where the text is no number. -#}
@@ -161,22 +152,6 @@ struct<
         'before': 'case when ' ~ op ~ " in ('UPDATE', 'DELETE') then " ~ before ~ ' end',
         'old_key': 'case when ' ~ op ~ " = 'UPDATE' then message.prevStruct end",
     }) -}}
-{%- endmacro -%}
-
-{#-
-    `typed`, but NULL of bytes or bits that do not stand in quotes: a bare number or truth value may be base64 by chance, and
-    from_json gives the same text of both. Where a name in the message has an escape, it cannot be searched for.
--#}
-{%- macro _only_in_quotes(text, column, typed) -%}
-    {%- if column.family != 'binary' and column.encoding not in ['bits', 'big_endian_bits', 'base64'] -%}
-        {{- return(typed) -}}
-    {%- endif -%}
-    {%- set bare = "concat(" ~ spark_cdc._literal('"' ~ modules.re.escape(column.name) ~ '"\\s*+:\\s*+') ~ ", r'\\Q', " ~ text
-        ~ ", r'\\E(?![0-9.eE+-])')" -%}
-    {%- set no_name_has_escapes = "value rlike r'(?s)^(?:[^\"]++|\"[^\"\\\\]*+\"|\"(?:[^\"\\\\]++|\\\\.)*+\"(?!\\s*+:))*+\\z'" -%}
-    {%- set is_quoted = 'case when ' ~ text ~ " rlike r'^(?:[0-9]++(?:[eE][+-]?[0-9]++)?|true)\\z' then case when value rlike "
-        ~ bare ~ ' then false else ' ~ no_name_has_escapes ~ ' end else true end' -%}
-    {{- return('case when ' ~ is_quoted ~ ' then ' ~ typed ~ ' end') -}}
 {%- endmacro -%}
 
 {#-

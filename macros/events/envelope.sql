@@ -132,9 +132,9 @@ checked as (
                 when value is null then null
                 when numbers_quoted is null or number_of_messages <> 1 then {{ spark_cdc._unreadable_reason('value') | trim | indent(12) }}
                 when message is null then 'not_an_object'
-                when size(key_names) <> size(array_distinct(key_names)) then 'duplicate_key'
+                when {{ spark_cdc._names_twice('key_names') }} then 'duplicate_key'
                 {%- if header.get('nested') %}
-                when size(nested_key_names) <> size(array_distinct(nested_key_names)) then 'duplicate_key'
+                when {{ spark_cdc._names_twice('nested_key_names') }} then 'duplicate_key'
                 {%- endif %}
                 when {{ header.get('error_condition') or 'false' }} then {{ header.get('error') or "'other_format'" }}
                 when not_as_declared is not null then 'other_structure'

@@ -16,6 +16,53 @@
     ) -}}
 {%- endmacro -%}
 
+{#- True of a list in which a name stands twice. -#}
+{%- macro _names_twice(names) -%}
+    {{- return('size(' ~ names ~ ') <> size(array_distinct(' ~ names ~ '))') -}}
+{%- endmacro -%}
+
+{#- Types by column, NULL where a column stands twice: which of its types is true cannot be known. -#}
+{%- macro _types_once(types) -%}
+    {{- return('case when size(' ~ types ~ ') = size(array_distinct(map_keys(' ~ types ~ '))) then ' ~ types ~ ' end') -}}
+{%- endmacro -%}
+
+{#- True of an image that names a column: without one it is no row. `others` are entries of it that are no column. -#}
+{%- macro _has_columns(image, others=0) -%}
+    {{- return('coalesce(size(' ~ image ~ ') > ' ~ others ~ ', false)') -}}
+{%- endmacro -%}
+
+{#- True where two lists hold other rows; the columns of a row may stand in any order. -#}
+{%- macro _other_rows(left, right) -%}
+    {%- set ordered = ', image -> array_sort(map_entries(image)))' -%}
+    {{- return('size(' ~ left ~ ') > 0 and to_json(' ~ left ~ ') <> to_json(' ~ right ~ ') and transform(' ~ left ~ ordered
+        ~ ' <> transform(' ~ right ~ ordered) -}}
+{%- endmacro -%}
+
+{#- True where a name is no text: from_json gives an object or a list as its text. -#}
+{%- macro _is_nested(names) -%}
+    {%- set conditions = [] -%}
+    {%- for name in names -%}
+        {%- do conditions.append('coalesce(left(' ~ name ~ ", 1) in ('{', '['), false)") -%}
+    {%- endfor -%}
+    {{- return('(' ~ conditions | join(' or ') ~ ')') -}}
+{%- endmacro -%}
+
+{#-
+    `typed`, but NULL of bytes or bits that do not stand in quotes: a bare number or truth value may be base64 by chance, and
+    from_json gives the same text of both. Where a name in the message has an escape, it cannot be searched for.
+-#}
+{%- macro _only_in_quotes(text, column, typed) -%}
+    {%- if column.family != 'binary' and column.encoding not in ['bits', 'big_endian_bits', 'base64'] -%}
+        {{- return(typed) -}}
+    {%- endif -%}
+    {%- set bare = "concat(" ~ spark_cdc._literal('"' ~ modules.re.escape(column.name) ~ '"\\s*+:\\s*+') ~ ", r'\\Q', " ~ text
+        ~ ", r'\\E(?![0-9.eE+-])')" -%}
+    {%- set no_name_has_escapes = "value rlike r'(?s)^(?:[^\"]++|\"[^\"\\\\]*+\"|\"(?:[^\"\\\\]++|\\\\.)*+\"(?!\\s*+:))*+\\z'" -%}
+    {%- set is_quoted = 'case when ' ~ text ~ " rlike r'^(?:[0-9]++(?:[eE][+-]?[0-9]++)?|true)\\z' then case when value rlike "
+        ~ bare ~ ' then false else ' ~ no_name_has_escapes ~ ' end else true end' -%}
+    {{- return('case when ' ~ is_quoted ~ ' then ' ~ typed ~ ' end') -}}
+{%- endmacro -%}
+
 {#-
     True of a statement that empties one table: no other one, no partition of it, no cluster of tables. With `table` it must be
     the one of that name, in any case of letters where the statement does not quote it; where the statement names its database

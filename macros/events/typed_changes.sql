@@ -9,6 +9,7 @@
     {%- set value = spark_cdc._format_macro(format, 'value') -%}
     {%- set rows = spark_cdc._format_macro(format, 'rows')(dialect) -%}
     {%- set overlays = rows.get('overlays') -%}
+    {%- set header = spark_cdc._format_macro(format, 'header')(dialect) -%}
     {%- set patchable = spark_cdc._patchable(columns, key) -%}
     {%- set names = columns | map(attribute='literal') | join(', ') -%}
 {#- In a struct, because a column of the source may have any name, also one that is used here. #}
@@ -78,12 +79,14 @@ typed_changes as (
             when op = 'truncate' then null
             when half is not null then {{ spark_cdc._error("'half_of_update'", 'half') }}
             when op = 'update' and image is null then {{ spark_cdc._error("'no_after_image'") }}
+            {%- if not header.get('splits_updates') %}
             when {{ spark_cdc._has_duplicate_column('image') }} then {{ spark_cdc._error("'duplicate_key'") }}
             {%- if overlays %}
             when {{ spark_cdc._has_duplicate_column('before') }} then {{ spark_cdc._error("'duplicate_key'") }}
             {%- else %}
             when not map_keys(before) <=> map_keys(image) and {{ spark_cdc._has_duplicate_column('before') }} then {# -#}
                 {{ spark_cdc._error("'duplicate_key'") }}
+            {%- endif %}
             {%- endif %}
             {%- for column in columns if column.name in key %}
             when image_texts.{{ column.quoted }} is null then {{ spark_cdc._error("'key_missing'", column.literal) }}

@@ -19,6 +19,10 @@ import time
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPOSITORY / "tests/integration"))
+
+from harness import JARS  # noqa: E402
+
 BAR = 1.5
 EMPTY = "{{ config(materialized='table', file_format='iceberg') }}\nselect 1 as id where false\n"
 
@@ -52,7 +56,7 @@ def dbt(folder: Path, name: str, project: Path, command: str) -> float:
     """Seconds of one dbt command with a lake of its own."""
     own = folder / name
     (own / "lake").mkdir(parents=True, exist_ok=True)
-    jars = ",".join(map(str, sorted((REPOSITORY / ".jars").glob("[is]*.jar"))))
+    jars = ",".join(str(REPOSITORY / ".jars" / jar) for jar in JARS["iceberg"])
     environment = os.environ | {
         "SPARK_CDC_LAKE": str(own / "lake"),
         "SPARK_CDC_JARS": jars,

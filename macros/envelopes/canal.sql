@@ -53,7 +53,9 @@ struct<
         end
     {%- endset -%}
     {%- set list = spark_cdc._canal_list(dialect) -%}
-    {%- set no_rows = '(coalesce(size(' ~ list ~ '), 0) < 1 or exists(' ~ list ~ ', image -> coalesce(size(image), 0) < 1))' -%}
+    {%- set no_rows = 'message.type in (' ~ spark_cdc._literals(rows) ~ ') and (coalesce(size(' ~ list ~ '), 0) < 1 or exists('
+        ~ list ~ ', image -> coalesce(size(image), 0) < 1))' -%}
+    {%- set lengths_differ = "message.type = 'UPDATE' and size(message.old) > 0 and size(message.old) <> size(message.data)" -%}
     {%- set rows_with_ddl = '(message.type in (' ~ spark_cdc._literals(rows) ~ ') and coalesce(message.isDdl, false))' -%}
     {%- set rows_of_none = '(message.type not in (' ~ spark_cdc._literals(rows)
         ~ ') and (size(message.data) > 0 or size(message.old) > 0))' -%}
@@ -64,42 +66,20 @@ struct<
     ) -%}
     {%- set two_rows = "(message.type = 'DELETE' and size(message.data) > 0 and "
         ~ spark_cdc._other_rows('message.old', 'message.data') ~ ')' -%}
-    {%- set error -%}
-        case
-            when message.type is null then 'other_format'
-            when message.type not in ({{ spark_cdc._literals(rows + ddl + control + ['TRUNCATE']) }}) then 'unknown_op'
-            when {{ rows_with_ddl }} then 'unknown_op'
-            when {{ truncate_fault }} is not null then {{ truncate_fault }}
-            when {{ rows_of_none }} or {{ two_rows }} or {{ has_old_row }} then 'other_structure'
-            when message.type in ({{ spark_cdc._literals(rows) }}) and {{ no_rows }} then 'no_rows'
-            {%- if dialect == 'ticdc' %}
-            when {{ key_twice }} then 'duplicate_key'
-            when {{ no_sequence }} then 'no_sequence'
-            {%- endif %}
-            {%- if may_be_ticdc %}
-            when {{ key_alone }} then 'no_image'
-            {%- endif %}
-            else 'array_lengths_differ'
-        end
-    {%- endset -%}
-    {%- set error_condition -%}
-        message.type is null
-        or message.type not in ({{ spark_cdc._literals(rows + ddl + control + ['TRUNCATE']) }})
-        or {{ rows_with_ddl }}
-        or {{ rows_of_none }}
-        or {{ two_rows }}
-        or {{ has_old_row }}
-        or {{ truncate_fault }} is not null
-        or (message.type in ({{ spark_cdc._literals(rows) }}) and {{ no_rows }})
-        or (message.type = 'UPDATE' and size(message.old) > 0 and size(message.old) <> size(message.data))
-        {%- if dialect == 'ticdc' %}
-        or {{ key_twice }}
-        or {{ no_sequence }}
-        {%- endif %}
-        {%- if may_be_ticdc %}
-        or {{ key_alone }}
-        {%- endif %}
-    {%- endset -%}
+    {%- set errors = {
+        'other_format': 'message.type is null',
+        'unknown_op': 'message.type not in (' ~ spark_cdc._literals(rows + ddl + control + ['TRUNCATE']) ~ ') or ' ~ rows_with_ddl,
+        'fault': truncate_fault,
+        'other_structure': rows_of_none ~ ' or ' ~ two_rows ~ ' or ' ~ has_old_row,
+        'no_rows': no_rows,
+    } -%}
+    {%- if dialect == 'ticdc' -%}
+        {%- do errors.update({'duplicate_key': key_twice, 'no_sequence': no_sequence}) -%}
+    {%- endif -%}
+    {%- if may_be_ticdc -%}
+        {%- do errors.update({'no_image': key_alone}) -%}
+    {%- endif -%}
+    {%- do errors.update({'array_lengths_differ': lengths_differ}) -%}
     {%- set key_columns = 'message.pkNames' -%}
     {%- if dialect == 'oms' -%}
         {#- The vendor's samples name columns that the row does not have. -#}
@@ -122,8 +102,7 @@ struct<
         'key_columns': key_columns,
         'column_types': spark_cdc._types_once('message.mysqlType'),
         'ddl': "nullif(message.sql, '')",
-        'error': error,
-        'error_condition': error_condition,
+        'errors': errors,
     }) -}}
 {%- endmacro -%}
 

@@ -60,16 +60,14 @@ struct<
             else 'ddl'
         end
     {%- endset -%}
-    {%- set error -%}
-        case
-            when {{ no_entry }} then 'other_format'
-            when {{ unknown }} then 'unknown_op'
-            when {{ no_rows }} then 'no_rows'
-            when {{ lengths_differ }} then 'array_lengths_differ'
-            when {{ truncate_fault }} is not null then {{ truncate_fault }}
-            else 'other_structure'
-        end
-    {%- endset -%}
+    {%- set errors = {
+        'other_format': no_entry,
+        'unknown_op': unknown,
+        'no_rows': no_rows,
+        'array_lengths_differ': lengths_differ,
+        'fault': truncate_fault,
+        'other_structure': two_rows ~ ' or ' ~ rows_of_none ~ ' or ' ~ has_old_row,
+    } -%}
     {%- set keys_of_table = "from_json(get_json_object(message.tableChanges, '$.table.primaryKeyColumnNames'), 'array<string>')" -%}
     {{- return({
         'kind': kind,
@@ -85,8 +83,7 @@ struct<
             ~ keys_of_table ~ ' end',
         'column_types': spark_cdc._types_once('message.dbValType'),
         'ddl': "nullif(message.sql, '')",
-        'error': error,
-        'error_condition': [no_entry, unknown, no_rows, lengths_differ, two_rows, rows_of_none, has_old_row, truncate_fault ~ ' is not null'] | join(' or '),
+        'errors': errors,
     }) -}}
 {%- endmacro -%}
 

@@ -78,26 +78,15 @@
         or {{ spark_cdc._is_nested([database, schema, table]) }}
         or {{ spark_cdc._dataworks_has_no_time() }}
     {%- endset -%}
-    {%- set error_condition -%}
-        {{ op }} is null
-        or {{ op }} not in ({{ spark_cdc._literals(rows + ddl + control) }})
-        or {{ named_twice }}
-        or {{ no_image }}
-        or {{ contradiction }}
-        or {{ fault }} is not null
-        or {{ no_sequence }}
-    {%- endset -%}
-    {%- set error -%}
-        case
-            when {{ op }} is null then 'other_format'
-            when {{ op }} not in ({{ spark_cdc._literals(rows + ddl + control) }}) then 'unknown_op'
-            when {{ named_twice }} then 'duplicate_key'
-            when {{ no_image }} then 'no_image'
-            when {{ contradiction }} then 'other_structure'
-            when {{ fault }} is not null then {{ fault }}
-            else 'no_sequence'
-        end
-    {%- endset -%}
+    {%- set errors = {
+        'other_format': op ~ ' is null',
+        'unknown_op': op ~ ' not in (' ~ spark_cdc._literals(rows + ddl + control) ~ ')',
+        'duplicate_key': named_twice,
+        'no_image': no_image,
+        'other_structure': contradiction,
+        'fault': fault,
+        'no_sequence': no_sequence,
+    } -%}
     {%- set columns = 'message.`schema`.dataColumn' -%}
     {{- return({
         'splits_updates': true,
@@ -114,8 +103,7 @@
         'key_columns': 'message.`schema`.primaryKey',
         'column_types': spark_cdc._map_of(columns ~ '.name', columns ~ '.type'),
         'ddl': statement,
-        'error': error,
-        'error_condition': error_condition,
+        'errors': errors,
     }) -}}
 {%- endmacro -%}
 
@@ -158,26 +146,15 @@
         or message.version <> '2.0'
         or {{ spark_cdc._dataworks_has_no_time() }}
     {%- endset -%}
-    {%- set error_condition -%}
-        {{ op }} is null
-        or {{ op }} not in ({{ spark_cdc._literals(rows + ddl + control) }})
-        or {{ named_twice }}
-        or {{ no_image }}
-        or {{ contradiction }}
-        or {{ fault }} is not null
-        or {{ sequence }} is null
-    {%- endset -%}
-    {%- set error -%}
-        case
-            when {{ op }} is null then 'other_format'
-            when {{ op }} not in ({{ spark_cdc._literals(rows + ddl + control) }}) then 'unknown_op'
-            when {{ named_twice }} then 'duplicate_key'
-            when {{ no_image }} then 'no_image'
-            when {{ contradiction }} then 'other_structure'
-            when {{ fault }} is not null then {{ fault }}
-            else 'no_sequence'
-        end
-    {%- endset -%}
+    {%- set errors = {
+        'other_format': op ~ ' is null',
+        'unknown_op': op ~ ' not in (' ~ spark_cdc._literals(rows + ddl + control) ~ ')',
+        'duplicate_key': named_twice,
+        'no_image': no_image,
+        'other_structure': contradiction,
+        'fault': fault,
+        'no_sequence': sequence ~ ' is null',
+    } -%}
     {%- set columns = 'message.`schema`.column' -%}
     {{- return({
         'nested': spark_cdc._dataworks_keys('data'),
@@ -193,8 +170,7 @@
         'key_columns': 'message.`schema`.pk',
         'column_types': spark_cdc._map_of(columns ~ '.name', columns ~ '.type'),
         'ddl': statement,
-        'error': error,
-        'error_condition': error_condition,
+        'errors': errors,
     }) -}}
 {%- endmacro -%}
 

@@ -90,7 +90,7 @@
         ~ 'coalesce(size(' ~ spark_cdc._debezium_key('key') ~ '), 0) < 1' -%}
     {%- set no_place = 'event.op in (' ~ spark_cdc._literals(rows + ['t']) ~ ') and '
         ~ spark_cdc._debezium_has_no_place('event.source', 'event.op') -%}
-    {%- set conditions = {
+    {%- set errors = {
         'duplicate_key': spark_cdc._debezium_names_twice(),
         'other_format': "event.op is null and not (coalesce(event.status in ('BEGIN', 'END'), false) or " ~ is_ddl ~ ' or '
             ~ is_heartbeat ~ ')',
@@ -103,12 +103,11 @@
     {%- if is_cloudcanal -%}
         {%- set truncate_fault = 'case when ' ~ may_truncate ~ ' then '
             ~ spark_cdc._truncate_fault(ddl, 'event.source.table', qualifier) ~ ' end' -%}
-        {%- do conditions.pop('no_sequence') -%}
-        {%- do conditions.update({
-            'unknown_op': conditions.unknown_op ~ ' or ' ~ truncate_fault ~ " = 'unknown_op'",
-            'other_structure': '(' ~ conditions.other_structure ~ ') or (' ~ two_rows
-                ~ ") or ((event.op = 'a' or event.op is null and event.ddl is not null) and size(event.after) > 0) or "
-                ~ truncate_fault ~ " = 'other_structure'"
+        {%- do errors.pop('no_sequence') -%}
+        {%- do errors.update({
+            'other_structure': '(' ~ errors.other_structure ~ ') or (' ~ two_rows
+                ~ ") or ((event.op = 'a' or event.op is null and event.ddl is not null) and size(event.after) > 0)",
+            'fault': truncate_fault,
         }) -%}
     {%- endif -%}
     {%- set transaction_id -%}
@@ -135,18 +134,8 @@
             "get(filter(message.`schema`.fields, part -> part.field in ('after', 'before')), 0).fields"
         ),
         'ddl': ddl,
-        'error': spark_cdc._debezium_first_of(conditions),
-        'error_condition': '(' ~ conditions.values() | join(') or (') ~ ')',
-        'conditions': conditions,
+        'errors': errors,
     }) -}}
-{%- endmacro -%}
-
-{%- macro _debezium_first_of(conditions) -%}
-    {%- set cases = [] -%}
-    {%- for code, condition in conditions.items() -%}
-        {%- do cases.append('when ' ~ condition ~ " then '" ~ code ~ "'") -%}
-    {%- endfor -%}
-    {{- return('case ' ~ cases | join(' ') ~ ' end') -}}
 {%- endmacro -%}
 
 {#-
@@ -372,6 +361,9 @@
 {#-
     The flat dialect: one map of texts; `__` fields are Debezium's. A record inside {schema, payload} is unwrapped, but not a
     row whose columns have these names: the converter's `payload` is an object and never a text.
+
+    A null value with a key deletes the row of that key: by default it is all that a delete leaves, and after a delete that was
+    rewritten it says the same once more.
 -#}
 {%- macro _debezium_flat_header() -%}
     {%- set is_wrapped -%}
@@ -414,7 +406,7 @@
     {%- set types = "from_json(" ~ schema ~ ", 'fields array<struct<field: string, type: string, name: string, "
         ~ "parameters: struct<scale: string>>>').fields" -%}
     {%- set table_name -%}
-        coalesce(event['__table'], case when message is not null and {{ kind }} = 'rows' then {# -#}
+        coalesce(event['__table'], case when {{ kind }} = 'rows' then {# -#}
             try_element_at(split(coalesce({{ schema_name }}, topic), r'\.'), -1) end)
     {%- endset -%}
     {%- set is_envelope = "map_contains_key(event, 'op') and map_contains_key(event, 'source') and map_contains_key(event, 'after')" -%}
@@ -423,7 +415,7 @@
         or event['__deleted'] = 'true' and event['__op'] <> 'd'
         or event['__deleted'] = 'false' and event['__op'] = 'd'
     {%- endset -%}
-    {%- set conditions = {
+    {%- set errors = {
         'duplicate_key': spark_cdc._names_twice(names),
         'other_format': 'size(event) = 0 or (' ~ is_envelope ~ ')',
         'unknown_op': "event['__op'] not in ('c', 'u', 'd', 'r')",
@@ -432,6 +424,7 @@
     {{- return({
         'event': event,
         'kind': kind,
+        'kind_of_null': 'case when size(' ~ spark_cdc._debezium_key('key') ~ ") > 0 then 'rows' else 'tombstone' end",
         'database_name': "coalesce(event['__db'], try_element_at(split(" ~ schema_name ~ ", r'\\.'), -2))",
         'schema_name': "event['__schema']",
         'table_name': table_name,
@@ -441,13 +434,12 @@
         'key_columns': 'map_keys(' ~ spark_cdc._debezium_key('key') ~ ')',
         'column_types': spark_cdc._debezium_types(types),
         'ddl': 'case when ' ~ is_ddl ~ " then event['ddl'] end",
-        'error': spark_cdc._debezium_first_of(conditions),
-        'error_condition': '(' ~ conditions.values() | join(') or (') ~ ')',
+        'errors': errors,
     }) -}}
 {%- endmacro -%}
 
 {%- macro _debezium_flat_rows() -%}
-    {%- set is_delete = "coalesce(event['__deleted'] = 'true' or event['__op'] = 'd', false)" -%}
+    {%- set is_delete = "coalesce(value is null or event['__deleted'] = 'true' or event['__op'] = 'd', false)" -%}
     {%- set op -%}
         case
             when {{ is_delete }} then 'delete'
@@ -456,8 +448,9 @@
             else 'update'
         end
     {%- endset -%}
-    {%- set image = "map_filter(event, (name, text) -> not startswith(name, '__') and (text is null or text not in ("
+    {%- set row = "map_filter(event, (name, text) -> not startswith(name, '__') and (text is null or text not in ("
         ~ spark_cdc._debezium_placeholders() | join(', ') ~ ')))' -%}
+    {%- set image = 'case when value is null then ' ~ spark_cdc._debezium_key('key') ~ ' else ' ~ row ~ ' end' -%}
     {{- return({'op': op, 'image': image, 'before': 'case when ' ~ is_delete ~ ' then ' ~ image ~ ' end'}) -}}
 {%- endmacro -%}
 

@@ -106,9 +106,10 @@
     {#- Its document, or the key in its place, has to name the row. -#}
     {%- set no_key = "event.op in ('u', 'd') and coalesce(size(event.before), 0) < 1 and event.identity['_id'] is null "
         ~ "and event.after['_id'] is null" -%}
-    {%- set conditions = {'broken_document': broken} -%}
-    {%- do conditions.update(header.conditions) -%}
-    {%- do conditions.update({
+    {%- set errors = {'broken_document': broken} -%}
+    {%- do errors.update(header.errors) -%}
+    {%- do errors.update({
+        'other_format': '(' ~ errors.other_format ~ ") or event.source.connector <> 'mongodb'",
         'key_missing': no_key,
         'no_sequence': "event.op in ('c', 'u', 'd', 'r') and event.source.ord is not null and event.source.ts_ms is null"
     }) -%}
@@ -123,8 +124,7 @@
         'column_types': spark_cdc._mongo_types(
             spark_cdc._debezium_mongodb_image(), spark_cdc._debezium_mongodb_before()
         ),
-        'error_condition': '(' ~ conditions.values() | join(') or (') ~ ')',
-        'error': spark_cdc._debezium_first_of(conditions),
+        'errors': errors,
     }) -%}
     {{- return(header) -}}
 {%- endmacro -%}

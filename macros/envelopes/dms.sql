@@ -56,21 +56,14 @@ struct<
             )
         )
     {%- endset -%}
-    {%- set error_condition -%}
-        {{ type }} is null
-        or {{ op }} is null
-        or not {{ is_known }}
-        or {{ no_image }}
-        {{ 'or ' ~ null_left_out if dialect != 'nulls_left_out' }}
-    {%- endset -%}
-    {%- set error -%}
-        case
-            when {{ type }} is null or {{ op }} is null then 'other_format'
-            when not {{ is_known }} then 'unknown_op'
-            when {{ no_image }} then 'no_image'
-            else 'null_left_out'
-        end
-    {%- endset -%}
+    {%- set errors = {
+        'other_format': type ~ ' is null or ' ~ op ~ ' is null',
+        'unknown_op': 'not ' ~ is_known,
+        'no_image': no_image,
+    } -%}
+    {%- if dialect != 'nulls_left_out' -%}
+        {%- do errors.update({'null_left_out': null_left_out}) -%}
+    {%- endif -%}
     {%- set committed_at = 'message.metadata.`commit-timestamp`' -%}
     {%- set columns = 'message.control.`table-def`.columns' -%}
     {{- return({
@@ -89,8 +82,7 @@ struct<
         'column_types': 'case when size(' ~ columns ~ ') = size(array_distinct(map_keys(' ~ columns
             ~ '))) then map_from_arrays(map_keys(' ~ columns ~ '), map_values(' ~ columns ~ ').type) end',
         'ddl': 'case when ' ~ type ~ " = 'control' then get_json_object(value, '$.control') end",
-        'error': error,
-        'error_condition': error_condition,
+        'errors': errors,
     }) -}}
 {%- endmacro -%}
 
@@ -113,6 +105,7 @@ struct<
         'op': "case message.metadata.operation when 'load' then 'snapshot' else message.metadata.operation end",
         'image': image,
         'before': "case message.metadata.operation when 'update' then " ~ before ~ " when 'delete' then " ~ image ~ ' end',
+        'value_names': '(?:BI_)?{}',
     } -%}
     {%- if dialect == 'nulls_left_out' -%}
         {{- return(dict(rows, complete='true')) -}}

@@ -80,30 +80,15 @@ struct<
     } -%}
     {%- set other_source = 'message.dbType is not null' if dialect == 'mysql'
         else "(message.dbType is null or message.dbType rlike '(?i)" ~ foreign[dialect] ~ "')" -%}
-    {%- set error_condition -%}
-        message.type is null
-        or {{ other_source }}
-        or not ({{ is_row }} or {{ is_ddl }})
-        or ({{ is_row }} and coalesce(message.isDdl, false))
-        or {{ two_types }}
-        or {{ rows_of_none }}
-        or {{ other_row }}
-        or ({{ is_row }} and {{ no_rows }})
-        or {{ lengths_differ }}
-        or {{ truncate_fault }} is not null
-        or (({{ is_row }} or {{ is_truncate }}) and {{ sequence }} is null)
-    {%- endset -%}
-    {%- set error -%}
-        case
-            when message.type is null or {{ other_source }} then 'other_format'
-            when not ({{ is_row }} or {{ is_ddl }}) or ({{ is_row }} and coalesce(message.isDdl, false)) then 'unknown_op'
-            when {{ two_types }} or {{ rows_of_none }} or {{ other_row }} then 'other_structure'
-            when {{ is_row }} and {{ no_rows }} then 'no_rows'
-            when {{ lengths_differ }} then 'array_lengths_differ'
-            when {{ truncate_fault }} is not null then {{ truncate_fault }}
-            else 'no_sequence'
-        end
-    {%- endset -%}
+    {%- set errors = {
+        'other_format': 'message.type is null or ' ~ other_source,
+        'unknown_op': 'not (' ~ is_row ~ ' or ' ~ is_ddl ~ ') or (' ~ is_row ~ ' and coalesce(message.isDdl, false))',
+        'other_structure': two_types ~ ' or ' ~ rows_of_none ~ ' or ' ~ other_row,
+        'no_rows': is_row ~ ' and ' ~ no_rows,
+        'array_lengths_differ': lengths_differ,
+        'fault': truncate_fault,
+        'no_sequence': '(' ~ is_row ~ ' or ' ~ is_truncate ~ ') and ' ~ sequence ~ ' is null',
+    } -%}
     {#- Of PostgreSQL itself `es` is the time of another transaction: no time is better than a wrong one. -#}
     {%- set has_commit_time = 'message.es > 0' ~ (" and startswith(message.dbType, 'GaussDB')" if dialect == 'postgresql' else '') -%}
     {{- return({
@@ -119,8 +104,7 @@ struct<
         'key_columns': 'message.pkNames',
         'column_types': 'message.' ~ ('mysqlType' if dialect == 'mysql' else 'columnType'),
         'ddl': "nullif(message.sql, '')",
-        'error': error,
-        'error_condition': error_condition,
+        'errors': errors,
     }) -}}
 {%- endmacro -%}
 

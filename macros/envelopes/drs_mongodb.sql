@@ -79,25 +79,16 @@ struct<
             name -> map_contains_key(event.document, name) and not event.identity[name] <=> event.document[name]
         ), false) else false end
     {%- endset -%}
-    {%- set error_condition -%}
-        message.op is null
-        or {{ other_source }}
-        or message.coll is null and message.op <> 'DDL'
-        or {{ unknown }}
-        or {{ no_text }}
-        or message.op <> 'DDL' and ({{ sequence }} is null or {{ no_document }} or {{ two_documents }})
-    {%- endset -%}
-    {%- set error -%}
-        case
-            when message.op is null or {{ other_source }} or (message.coll is null and message.op <> 'DDL') then 'other_format'
-            when {{ unknown }} then 'unknown_op'
-            when {{ no_text }} then 'other_structure'
-            when {{ sequence }} is null then 'no_sequence'
-            when message.value is null or (message.recordType = 'update' and message.`where` is null) then 'no_image'
-            when not {{ no_document }} then 'other_structure'
-            else 'broken_document'
-        end
-    {%- endset -%}
+    {%- set is_row = "message.op <> 'DDL'" -%}
+    {%- set errors = {
+        'other_format': 'message.op is null or ' ~ other_source ~ ' or (message.coll is null and ' ~ is_row ~ ')',
+        'unknown_op': unknown,
+        'other_structure': no_text ~ ' or (' ~ is_row ~ ' and ' ~ two_documents ~ ')',
+        'no_sequence': is_row ~ ' and ' ~ sequence ~ ' is null',
+        'no_image': is_row ~ ' and ' ~ no_document
+            ~ " and (message.value is null or (message.recordType = 'update' and message.`where` is null))",
+        'broken_document': is_row ~ ' and ' ~ no_document,
+    } -%}
     {{- return({
         'event': event,
         'event_calls_python': true,
@@ -115,8 +106,7 @@ struct<
             'coalesce(event.document, event.update.fields)', spark_cdc._drs_mongodb_before()
         ),
         'ddl': "case when message.op = 'DDL' then message.value end",
-        'error': error,
-        'error_condition': error_condition,
+        'errors': errors,
     }) -}}
 {%- endmacro -%}
 

@@ -72,28 +72,14 @@ struct<
             and map_entries(message.afterImages) <> map_entries(message.beforeImages)
         )
     {%- endset -%}
-    {%- set error_condition -%}
-        {{ operation }} is null
-        or {{ unknown }}
-        or {{ contradiction }}
-        or message.imagesWithoutNames
-        or {{ no_image }}
-        or {{ other_row }}
-        or size({{ names }}) > 3
-        or {{ truncate_fault }} is not null
-    {%- endset -%}
-    {%- set error -%}
-        case
-            when {{ operation }} is null then 'other_format'
-            when {{ unknown }} then 'unknown_op'
-            when {{ contradiction }} then 'other_structure'
-            when message.imagesWithoutNames then 'array_lengths_differ'
-            when {{ no_image }} then 'no_image'
-            when {{ other_row }} then 'other_structure'
-            when size({{ names }}) <= 3 and {{ truncate_fault }} is not null then {{ truncate_fault }}
-            else 'other_structure'
-        end
-    {%- endset -%}
+    {%- set errors = {
+        'other_format': operation ~ ' is null',
+        'unknown_op': unknown,
+        'array_lengths_differ': 'message.imagesWithoutNames',
+        'no_image': no_image,
+        'other_structure': contradiction ~ ' or ' ~ other_row ~ ' or size(' ~ names ~ ') > 3',
+        'fault': truncate_fault,
+    } -%}
     {%- set codes -%}
         case
             when message.source.sourceType = 'MySQL' then message.fields.dataTypeNumber
@@ -115,8 +101,7 @@ struct<
         'key_columns': "from_json(message.tags['pk_uk_info'], 'PRIMARY array<string>').PRIMARY",
         'column_types': spark_cdc._map_of('message.fields.name', codes),
         'ddl': 'message.afterText',
-        'error': error,
-        'error_condition': error_condition,
+        'errors': errors,
     }) -}}
 {%- endmacro -%}
 

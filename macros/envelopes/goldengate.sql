@@ -51,22 +51,13 @@ struct<
         {%- endset -%}
         {%- set contradicts = '(' ~ contradicts ~ ' or ' ~ holds_images ~ ')' -%}
     {%- endif -%}
-    {%- set error_condition -%}
-        {{ op }} is null
-        or {{ op }} not in ('I', 'U', 'D', 'T')
-        or {{ no_image }}
-        or ({{ pos }} is not null and {{ sequence }} is null)
-        or {{ contradicts }}
-    {%- endset -%}
-    {%- set error -%}
-        case
-            when {{ op }} is null then 'other_format'
-            when {{ op }} not in ('I', 'U', 'D', 'T') then 'unknown_op'
-            when {{ no_image }} then 'no_image'
-            when {{ contradicts }} then 'other_structure'
-            else 'no_sequence'
-        end
-    {%- endset -%}
+    {%- set errors = {
+        'other_format': op ~ ' is null',
+        'unknown_op': op ~ " not in ('I', 'U', 'D', 'T')",
+        'no_image': no_image,
+        'other_structure': contradicts,
+        'no_sequence': pos ~ ' is not null and ' ~ sequence ~ ' is null',
+    } -%}
     {#- A name with a dot in it cannot be taken apart: then the whole text is the table's name. -#}
     {%- set parts = "split(" ~ table ~ ", r'\\.')" -%}
     {%- set part = namespace(names=[]) -%}
@@ -91,8 +82,7 @@ struct<
         'key_columns': key_columns,
         'column_types': none,
         'ddl': none,
-        'error': error,
-        'error_condition': error_condition,
+        'errors': errors,
     }) -}}
 {%- endmacro -%}
 

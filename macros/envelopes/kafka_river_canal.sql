@@ -66,25 +66,14 @@ struct<
             or {{ spark_cdc._is_nested(['message.db', 'message.`table`']) }}
         )
     {%- endset -%}
-    {%- set error_condition -%}
-        message.event is null
-        or message.event not in ('i', 'u', 'd')
-        or {{ no_image }}
-        or {{ other_structure }}
-        or {{ duplicate_key }}
-        or {{ position }} is null
-        or {{ file_number }} is null
-    {%- endset -%}
-    {%- set error -%}
-        case
-            when message.event is null then 'other_format'
-            when message.event not in ('i', 'u', 'd') then 'unknown_op'
-            when {{ no_image }} then 'no_image'
-            when {{ duplicate_key }} then 'duplicate_key'
-            when {{ other_structure }} then 'other_structure'
-            else 'no_sequence'
-        end
-    {%- endset -%}
+    {%- set errors = {
+        'other_format': 'message.event is null',
+        'unknown_op': "message.event not in ('i', 'u', 'd')",
+        'no_image': no_image,
+        'duplicate_key': duplicate_key,
+        'other_structure': other_structure,
+        'no_sequence': position ~ ' is null or ' ~ file_number ~ ' is null',
+    } -%}
     {{- return({
         'event': event,
         'kind': "'rows'",
@@ -99,8 +88,7 @@ struct<
         'key_columns': 'array_sort(array_distinct(message.keys))',
         'column_types': spark_cdc._map_of('event.names', 'event.types'),
         'ddl': none,
-        'error': error,
-        'error_condition': error_condition,
+        'errors': errors,
     }) -}}
 {%- endmacro -%}
 
@@ -114,6 +102,7 @@ struct<
         'image': spark_cdc._map_of('event.names', 'event.texts'),
         'before': "case message.event when 'd' then cast(map() as map<string,string>) when 'u' then " ~ before ~ ' end',
         'overlays': true,
+        'value_names': '(?:v|origin_val)',
     }) -}}
 {%- endmacro -%}
 

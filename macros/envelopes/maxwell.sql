@@ -34,14 +34,12 @@ struct<
     {%- set kind -%}
         case when {{ is_rows }} then 'rows' when {{ is_ddl }} then 'ddl' else 'other' end
     {%- endset -%}
-    {%- set error -%}
-        case
-            when message.type is null then 'other_format'
-            when {{ unknown }} then 'unknown_op'
-            when {{ no_image }} then 'no_image'
-            else 'other_structure'
-        end
-    {%- endset -%}
+    {%- set errors = {
+        'other_format': 'message.type is null',
+        'unknown_op': unknown,
+        'no_image': no_image,
+        'other_structure': nulls_left_out,
+    } -%}
     {#- Seconds in rows, milliseconds in DDL. -#}
     {%- set ts = 'case when ' ~ is_ddl ~ ' then ' ~ spark_cdc._instant('message.ts', 'milliseconds') ~ ' else '
         ~ spark_cdc._instant('message.ts', 'seconds') ~ ' end' -%}
@@ -57,8 +55,7 @@ struct<
         'key_columns': 'case when size(message.primary_key_columns) > 0 then message.primary_key_columns end',
         'column_types': none,
         'ddl': "nullif(message.sql, '')",
-        'error': error,
-        'error_condition': ['message.type is null', unknown, no_image, nulls_left_out] | join(' or '),
+        'errors': errors,
     }) -}}
 {%- endmacro -%}
 

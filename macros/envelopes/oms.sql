@@ -81,27 +81,15 @@ struct<
         or ({{ op }} <> 'HEARTBEAT' and coalesce({{ meta }}.table_name, {{ meta }}.db) is null)
         or {{ spark_cdc._is_nested([table, meta ~ '.db', meta ~ '.record_primary_key']) }}
     {%- endset -%}
-    {%- set error_condition -%}
-        {{ op }} is null
-        or {{ op }} not in ({{ spark_cdc._literals(rows + ['DDL', 'HEARTBEAT']) }})
-        or {{ statement_twice }}
-        or {{ no_image }}
-        or {{ truncate_fault }} is not null
-        or {{ contradiction }}
-        or ({{ no_time }})
-        or {{ sequence }} is null
-    {%- endset -%}
-    {%- set error -%}
-        case
-            when {{ op }} is null then 'other_format'
-            when {{ op }} not in ({{ spark_cdc._literals(rows + ['DDL', 'HEARTBEAT']) }}) then 'unknown_op'
-            when {{ statement_twice }} then 'duplicate_key'
-            when {{ no_image }} then 'no_image'
-            when {{ truncate_fault }} is not null then {{ truncate_fault }}
-            when {{ contradiction }} or ({{ no_time }}) then 'other_structure'
-            else 'no_sequence'
-        end
-    {%- endset -%}
+    {%- set errors = {
+        'other_format': op ~ ' is null',
+        'unknown_op': op ~ ' not in (' ~ spark_cdc._literals(rows + ['DDL', 'HEARTBEAT']) ~ ')',
+        'duplicate_key': statement_twice,
+        'no_image': no_image,
+        'fault': truncate_fault,
+        'other_structure': contradiction ~ ' or (' ~ no_time ~ ')',
+        'no_sequence': sequence ~ ' is null',
+    } -%}
     {#- A delete has its types in prevStruct. -#}
     {%- set types = "coalesce(element_at(message.postStruct, '__light_type'), "
         ~ "element_at(message.prevStruct, '__light_type'))" -%}
@@ -120,8 +108,7 @@ struct<
         'column_types': 'transform_values(from_json(' ~ types ~ ", 'map<string,struct<schemaType:string>>'), "
             ~ '(name, type) -> type.schemaType)' if dialect == 'extended' else none,
         'ddl': "case when " ~ op ~ " = 'DDL' then " ~ ddl ~ ' end',
-        'error': error,
-        'error_condition': error_condition,
+        'errors': errors,
     }) -}}
 {%- endmacro -%}
 

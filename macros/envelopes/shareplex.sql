@@ -49,22 +49,13 @@ struct<
         or {{ spark_cdc._is_nested([table]) }}
     {%- endset -%}
     {%- set no_sequence = scn ~ ' is null' if dialect in [none, 'oms'] else scn ~ ' is null or ' ~ seq ~ ' is null' -%}
-    {%- set error_condition -%}
-        {{ op }} is null
-        or {{ op }} not in ({{ spark_cdc._literals(ops) }})
-        or ({{ no_image }})
-        or {{ contradiction }}
-        or {{ no_sequence }}
-    {%- endset -%}
-    {%- set error -%}
-        case
-            when {{ op }} is null then 'other_format'
-            when {{ op }} not in ({{ spark_cdc._literals(ops) }}) then 'unknown_op'
-            when {{ no_image }} then 'no_image'
-            when {{ contradiction }} then 'other_structure'
-            else 'no_sequence'
-        end
-    {%- endset -%}
+    {%- set errors = {
+        'other_format': op ~ ' is null',
+        'unknown_op': op ~ ' not in (' ~ spark_cdc._literals(ops) ~ ')',
+        'no_image': no_image,
+        'other_structure': contradiction,
+        'no_sequence': no_sequence,
+    } -%}
     {#- A time without a zone is a wall clock that nobody names: no instant. -#}
     {%- set committed_at = 'case when ' ~ time ~ " rlike r'(?:Z|[+-][0-9]{2}:?[0-9]{2})\\z' then try_cast(" ~ time
         ~ ' as timestamp) end' -%}
@@ -83,8 +74,7 @@ struct<
         'key_columns': none,
         'column_types': none,
         'ddl': none,
-        'error': error,
-        'error_condition': error_condition,
+        'errors': errors,
     }) -}}
 {%- endmacro -%}
 

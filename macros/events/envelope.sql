@@ -9,14 +9,15 @@
     `<format>_schema(dialect, with_types)`
                                  the envelope's fields as a from_json struct; row images as map<string, string>. Without
                                  `with_types` the columns' types may be left out, if the format can do without
-    `<format>_header(dialect)`   a mapping of SQL expressions over `message`: kind, error_condition, error and what
-                                 `_header_columns` lists; further `event`, an expression over `message` that all others may
+    `<format>_header(dialect)`   a mapping of SQL expressions over `message`: kind and what `_header_columns` lists;
+                                 `errors`, see `_first_error`; further `event`, an expression over `message` that all others may
                                  read by that name, `event_calls_python`, true where it does (it is then evaluated once,
                                  below all filters), `nested`, the text of an object below the message whose keys may not
                                  stand twice, `splits_updates`, true where an update may be two messages, `names_table`,
-                                 true where a row or a truncate without a table is an error, and `document`,
-                                 where a message is no JSON: an expression over the raw `value`, mostly a Python function,
-                                 that gives it as JSON text. That text is `value` from then on, also in a messages model
+                                 true where a row or a truncate without a table is an error, `kind_of_null`, the kind of a
+                                 Kafka null where it is not always a tombstone, and `document`, where a message is no JSON: an
+                                 expression over the raw `value`, mostly a Python function, that gives it as JSON text. That
+                                 text is `value` from then on, also in a messages model
     `<format>_rows(dialect)`     a mapping of SQL expressions over `message`: see `_row_changes`
     `<format>_value(text, column, time_zone, dialect)`
                                  SQL of a value as the format writes one of the declared type: mostly `value` with an
@@ -136,14 +137,20 @@ checked as (
                 {%- if header.get('nested') %}
                 when {{ spark_cdc._names_twice('nested_key_names') }} then 'duplicate_key'
                 {%- endif %}
-                when {{ header.get('error_condition') or 'false' }} then {{ header.get('error') or "'other_format'" }}
-                when not_as_declared is not null then 'other_structure'
-                {%- if header.get('names_table') %}
-                -- the kind is only worked out where there is no table
-                when coalesce({{ header.table_name | trim | indent(12) }}, '') = ''
-                    and {{ header.kind | trim | indent(16) }} in ('rows', 'truncate') then 'other_structure'
-                {%- endif %}
-                when {{ spark_cdc._has_lone_surrogate('value') }} then 'lone_surrogate'
+                else coalesce(
+                    {%- if header.get('errors') %}
+                    {{ spark_cdc._first_error(header.errors) | trim | indent(20) }},
+                    {%- endif %}
+                    case
+                        when not_as_declared is not null then 'other_structure'
+                        {%- if header.get('names_table') %}
+                        -- the kind is only worked out where there is no table
+                        when coalesce({{ header.table_name | trim | indent(24) }}, '') = ''
+                            and {{ header.kind | trim | indent(28) }} in ('rows', 'truncate') then 'other_structure'
+                        {%- endif %}
+                        when {{ spark_cdc._has_lone_surrogate('value') }} then 'lone_surrogate'
+                    end
+                )
             end as found_error
         from {{ 'events' if header.get('event') else 'documents' }}
     )
@@ -171,7 +178,7 @@ envelopes as (
         '{{ format }}' as format,
         case
             when error_code is not null then 'unreadable'
-            when value is null then 'tombstone'
+            when value is null then {{ header.get('kind_of_null') or "'tombstone'" }}
             else {{ header.kind | trim | indent(12) }}
         end as kind,
         {%- for name, type in spark_cdc._header_columns().items() %}
@@ -180,6 +187,18 @@ envelopes as (
     from checked
 
 )
+{%- endmacro -%}
+
+{#-
+    The first error of a message, NULL where it has none. `errors` maps codes to conditions, in the order in which they are asked;
+    under `fault` stands no condition but an expression that gives the code itself, or NULL.
+-#}
+{%- macro _first_error(errors) -%}
+    {%- set codes = [] -%}
+    {%- for code, condition in errors.items() -%}
+        {%- do codes.append(condition if code == 'fault' else 'case when ' ~ condition | trim ~ " then '" ~ code ~ "' end") -%}
+    {%- endfor -%}
+    {{- return(codes | join(',\n')) -}}
 {%- endmacro -%}
 
 {#- What a format tells of a message beside its kind. One list: models, tests and `spark-cdc decode` read it. -#}

@@ -19,6 +19,9 @@
               `cdc_mongo_patched` reads it
     old_key   of an update, the map that tells the key before it. A column of the model's key that is not in it had a value
               that nobody knows, and the old row would stay. Null where the message has no such map
+    value_names
+              a regular expression of the name that a column's value stands behind in the message, with {} for the columns'
+              own names; it may be left out where it is just that
     exact     true where every text of an image is the source's own already, because the format writes its numbers in quotes
               or reads them with a Python function: the message is then not read a second time for its numbers. Such a
               function has to say so, because Spark refuses a Python function inside a lambda

@@ -3,7 +3,7 @@
 
     A value that is there but does not fit its declared type exactly makes the row an error. A number that Spark may have
     rewritten while it read the message (a bare 1.50 that came out as 1.5) is read once more from the message with its
-    numbers quoted; `_needs_exact_numbers` finds such rows without a second pass over all others.
+    numbers quoted; `_holds_other_numbers` finds such messages without a second parse of all others.
 -#}
 {%- macro _typed_changes(source, format, dialect, key, columns, time_zone, has_origin=false) -%}
     {%- set value = spark_cdc._format_macro(format, 'value') -%}
@@ -170,10 +170,8 @@ select
 from (
     select
         *,
-        -- CASE in CASE, because Spark takes what stands twice in an AND out of it and computes it for each row
         case
-            when {{ spark_cdc._needs_exact_numbers('image_texts', exact_columns) | trim | indent(12) }}
-                or {{ spark_cdc._needs_exact_numbers('before_texts', exact_columns, 'image_texts') | trim | indent(12) }}
+            when {{ spark_cdc._holds_other_numbers(exact_columns, rows.get('value_names') or '{}') | trim | indent(12) }}
                 then case
                     when {{ spark_cdc._holds_bare_fractions('value') }}
                         then {{ spark_cdc._let('message', message_again, images) | indent(20) }}
@@ -199,39 +197,32 @@ from (
 {%- endmacro -%}
 
 {#-
-    True where a text may be what from_json made of a bare number, or of a nested value with numbers. What it makes is the
-    text of a double (1.50 comes out as 1.5, 1e400 as "Infinity" with the quotes), or 0 of -0. It is none where the message
-    has that very text in quotes, nothing like it under the column's name, and no name with an escape. What is the same among
-    the texts `asked` before is not asked again.
+    True where from_json may have given another text than a number of a declared column has in the message: the text looks like
+    what it makes of one, and under the column's name there is a bare one, or a nested value. What it makes is the text of a
+    double (1.50 comes out as 1.5, 1e400 as "Infinity" with the quotes), or 0 of -0; a double's text has an exponent, or ends in
+    no zero but that of .0. Of a double only what comes out as 0 is another number. A name with an escape cannot be searched for.
 -#}
-{%- macro _needs_exact_numbers(texts, columns, asked=none) -%}
+{%- macro _holds_other_numbers(columns, value_names) -%}
     {%- for column in columns %}
-    {%- set text = texts ~ '.' ~ column.quoted -%}
-    {%- set opening = spark_cdc._literal('"' ~ column.name ~ '":"') -%}
-    {%- set name = '"' ~ modules.re.escape(column.name) ~ '"\\s*+:\\s*+' -%}
-    {%- set bare_number = spark_cdc._literal(name ~ '(?:-?[0-9]++[.eE]|-0)') -%}
-    {%- set bare_structure = spark_cdc._literal(name ~ '[\\[{]') -%}
-    {%- set is_quoted = 'contains(value, concat(' ~ opening ~ ', ' ~ text ~ ", '\"')) and not contains(value, '\\\\u')" %}
-    {{ 'or ' if not loop.first }}case
-        {%- if asked %}
-        when {{ text }} = {{ asked }}.{{ column.quoted }} then false
-        {%- endif %}
-        {%- if column.family in ['float', 'double'] %}
-        when {{ text }} in ('0.0', '-0.0')
-            then case when {{ is_quoted }} then value rlike {{ bare_number }} else true end
-        {%- else %}
-        -- a double's text has an exponent, or ends in no zero but that of .0
-        when {{ text }} between '-' and ':' {{ "and not contains(" ~ text ~ ", ':') " if 'timestamp' in column.family -}}
-            and ({{ text }} = '0' or contains({{ text }}, '.')
-            and (not endswith({{ text }}, '0') or endswith({{ text }}, '.0') or contains({{ text }}, 'E')))
-            then case when {{ is_quoted }} then value rlike {{ bare_number }} else true end
-        when left({{ text }}, 1) in ('{', '[') then case
-            when contains(value, concat({{ opening }}, left({{ text }}, 1))) and not contains(value, '\\u') then value rlike {{ bare_structure }}
-            else {{ text }} rlike '[0-9]'
-        end
-        when {{ text }} in ('"Infinity"', '"-Infinity"') then true
-        {%- endif %}
+    {%- set of_column = value_names | replace('{}', modules.re.escape(column.name)) ~ '"\\s*+:\\s*+(?:-?[0-9]++[.eE]|-0|[\\[{])' -%}
+    case
+        when {{ spark_cdc._may_be_another_number('image_texts.' ~ column.quoted, column) }}
+            or {{ spark_cdc._may_be_another_number('before_texts.' ~ column.quoted, column) }}
+            then {{ 'true' if modules.re.search('["\\\\/\\x00-\\x1f]', column.name) else 'value rlike ' ~ spark_cdc._literal('"' ~ of_column) }}
         else false
-    end
+    end or{{ ' ' }}
     {%- endfor %}
+    case when contains(value, '\\u') then value rlike r'\\u(?:[^"\\]++|\\.)*+"\s*+:' else false end
+{%- endmacro -%}
+
+{%- macro _may_be_another_number(text, column) -%}
+    {%- if column.family in ['float', 'double'] -%}
+        {{- return(text ~ " in ('0.0', '-0.0')") -}}
+    {%- endif -%}
+    {%- set is_no_time = ' and not contains(' ~ text ~ ", ':')" if 'timestamp' in column.family else '' -%}
+    {{- return(
+        'case when ' ~ text ~ " between '-' and ':' then " ~ text ~ " = '0' or contains(" ~ text ~ ", '.')" ~ is_no_time
+        ~ ' and (not endswith(' ~ text ~ ", '0') or endswith(" ~ text ~ ", '.0') or contains(" ~ text ~ ", 'E')) else left("
+        ~ text ~ ", 1) in ('{', '[') or " ~ text ~ " in ('\"Infinity\"', '\"-Infinity\"') end"
+    ) -}}
 {%- endmacro -%}

@@ -65,8 +65,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("lake", lakes, indirect=True, scope="session")
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Not a fixture's end: what all modules share ends with the whole session, and others need a JVM of their own."""
+    """Not a fixture's end: what all modules share ends with the whole session, and others need a JVM of their own.
+
+    Last, because the ends of fixtures may still need theirs.
+    """
     if _jvm_of(item) != _jvm_of(nextitem):
         from harness import stop_jvm
 

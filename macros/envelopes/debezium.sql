@@ -286,10 +286,9 @@
         case when event.op = 'd' then {{ old_row }} else {{ spark_cdc._debezium_without_placeholders('event.after') }} end
     {%- endset -%}
     {%- set before -%}
-        case event.op
-            when 'c' then {{ old_key }}
-            when 'u' then case when size(event.before) > 0 then {{ known_before }} end
-            when 'd' then {{ old_row }}
+        case
+            when event.op = 'c' then {{ old_key }}
+            when event.op = 'd' or event.op = 'u' and size(event.before) > 0 then {{ old_row }}
         end
     {%- endset -%}
     {#- Flink's writers can be told to leave nulls out. A value that was not sent has a placeholder in its place. -#}

@@ -49,7 +49,8 @@ rows_with_errors as (
     {%- endif %}
     where {{ prefix }}error is not null
 
-),
+)
+{%- if max_count or max_share %},
 
 counts as (
 
@@ -58,9 +59,12 @@ counts as (
         (select count(*) from rows_of_model) as row_count
 
 )
+{%- endif %}
 
 select rows_with_errors.*
 from rows_with_errors
+{%- if max_count or max_share %}
 cross join counts
 where counts.error_count > {{ max_count }} and counts.error_count > {{ max_share }} * counts.row_count
+{%- endif %}
 {%- endmacro -%}

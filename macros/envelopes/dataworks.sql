@@ -78,15 +78,10 @@
         or {{ spark_cdc._is_nested([database, schema, table]) }}
         or {{ spark_cdc._dataworks_has_no_time() }}
     {%- endset -%}
-    {%- set errors = {
-        'other_format': op ~ ' is null',
-        'unknown_op': op ~ ' not in (' ~ spark_cdc._literals(rows + ddl + control) ~ ')',
-        'duplicate_key': named_twice,
-        'no_image': no_image,
-        'other_structure': contradiction,
-        'fault': fault,
-        'no_sequence': no_sequence,
-    } -%}
+    {%- set errors = dict(
+        spark_cdc._errors_of_op(op, rows + ddl + control), duplicate_key=named_twice, no_image=no_image,
+        other_structure=contradiction, fault=fault, no_sequence=no_sequence
+    ) -%}
     {%- set columns = 'message.`schema`.dataColumn' -%}
     {{- return({
         'splits_updates': true,
@@ -146,15 +141,10 @@
         or message.version <> '2.0'
         or {{ spark_cdc._dataworks_has_no_time() }}
     {%- endset -%}
-    {%- set errors = {
-        'other_format': op ~ ' is null',
-        'unknown_op': op ~ ' not in (' ~ spark_cdc._literals(rows + ddl + control) ~ ')',
-        'duplicate_key': named_twice,
-        'no_image': no_image,
-        'other_structure': contradiction,
-        'fault': fault,
-        'no_sequence': sequence ~ ' is null',
-    } -%}
+    {%- set errors = dict(
+        spark_cdc._errors_of_op(op, rows + ddl + control), duplicate_key=named_twice, no_image=no_image,
+        other_structure=contradiction, fault=fault, no_sequence=sequence ~ ' is null'
+    ) -%}
     {%- set columns = 'message.`schema`.column' -%}
     {{- return({
         'nested': spark_cdc._dataworks_keys('data'),

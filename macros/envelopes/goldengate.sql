@@ -51,13 +51,10 @@ struct<
         {%- endset -%}
         {%- set contradicts = '(' ~ contradicts ~ ' or ' ~ holds_images ~ ')' -%}
     {%- endif -%}
-    {%- set errors = {
-        'other_format': op ~ ' is null',
-        'unknown_op': op ~ " not in ('I', 'U', 'D', 'T')",
-        'no_image': no_image,
-        'other_structure': contradicts,
-        'no_sequence': pos ~ ' is not null and ' ~ sequence ~ ' is null',
-    } -%}
+    {%- set errors = dict(
+        spark_cdc._errors_of_op(op, ['I', 'U', 'D', 'T']), no_image=no_image, other_structure=contradicts,
+        no_sequence=pos ~ ' is not null and ' ~ sequence ~ ' is null'
+    ) -%}
     {#- A name with a dot in it cannot be taken apart: then the whole text is the table's name. -#}
     {%- set parts = "split(" ~ table ~ ", r'\\.')" -%}
     {%- set part = namespace(names=[]) -%}

@@ -66,14 +66,10 @@ struct<
             or {{ spark_cdc._is_nested(['message.db', 'message.`table`']) }}
         )
     {%- endset -%}
-    {%- set errors = {
-        'other_format': 'message.event is null',
-        'unknown_op': "message.event not in ('i', 'u', 'd')",
-        'no_image': no_image,
-        'duplicate_key': duplicate_key,
-        'other_structure': other_structure,
-        'no_sequence': position ~ ' is null or ' ~ file_number ~ ' is null',
-    } -%}
+    {%- set errors = dict(
+        spark_cdc._errors_of_op('message.event', ['i', 'u', 'd']), no_image=no_image, duplicate_key=duplicate_key,
+        other_structure=other_structure, no_sequence=position ~ ' is null or ' ~ file_number ~ ' is null'
+    ) -%}
     {{- return({
         'event': event,
         'kind': "'rows'",

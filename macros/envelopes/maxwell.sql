@@ -27,19 +27,15 @@ struct<
     {%- set control = ['bootstrap-start', 'bootstrap-complete'] -%}
     {%- set is_ddl = 'message.type in (' ~ spark_cdc._literals(ddl) ~ ')' -%}
     {%- set is_rows = 'message.type in (' ~ spark_cdc._literals(rows) ~ ')' -%}
-    {%- set unknown = 'message.type not in (' ~ spark_cdc._literals(rows + ddl + control) ~ ')' -%}
     {%- set no_image = '(' ~ is_rows ~ ' and coalesce(size(message.data), 0) < 1)' -%}
     {#- With output_nulls=false a column that became null is left out, and looks like one that is not in the message. -#}
     {%- set nulls_left_out = "(message.type = 'update' and size(array_except(map_keys(message.old), map_keys(message.data))) > 0)" -%}
     {%- set kind -%}
         case when {{ is_rows }} then 'rows' when {{ is_ddl }} then 'ddl' else 'other' end
     {%- endset -%}
-    {%- set errors = {
-        'other_format': 'message.type is null',
-        'unknown_op': unknown,
-        'no_image': no_image,
-        'other_structure': nulls_left_out,
-    } -%}
+    {%- set errors = dict(
+        spark_cdc._errors_of_op('message.type', rows + ddl + control), no_image=no_image, other_structure=nulls_left_out
+    ) -%}
     {#- Seconds in rows, milliseconds in DDL. -#}
     {%- set ts = 'case when ' ~ is_ddl ~ ' then ' ~ spark_cdc._instant('message.ts', 'milliseconds') ~ ' else '
         ~ spark_cdc._instant('message.ts', 'seconds') ~ ' end' -%}

@@ -81,15 +81,10 @@ struct<
         or ({{ op }} <> 'HEARTBEAT' and coalesce({{ meta }}.table_name, {{ meta }}.db) is null)
         or {{ spark_cdc._is_nested([table, meta ~ '.db', meta ~ '.record_primary_key']) }}
     {%- endset -%}
-    {%- set errors = {
-        'other_format': op ~ ' is null',
-        'unknown_op': op ~ ' not in (' ~ spark_cdc._literals(rows + ['DDL', 'HEARTBEAT']) ~ ')',
-        'duplicate_key': statement_twice,
-        'no_image': no_image,
-        'fault': truncate_fault,
-        'other_structure': contradiction ~ ' or (' ~ no_time ~ ')',
-        'no_sequence': sequence ~ ' is null',
-    } -%}
+    {%- set errors = dict(
+        spark_cdc._errors_of_op(op, rows + ['DDL', 'HEARTBEAT']), duplicate_key=statement_twice, no_image=no_image,
+        fault=truncate_fault, other_structure=contradiction ~ ' or (' ~ no_time ~ ')', no_sequence=sequence ~ ' is null'
+    ) -%}
     {#- A delete has its types in prevStruct. -#}
     {%- set types = "coalesce(element_at(message.postStruct, '__light_type'), "
         ~ "element_at(message.prevStruct, '__light_type'))" -%}

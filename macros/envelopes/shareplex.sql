@@ -49,13 +49,9 @@ struct<
         or {{ spark_cdc._is_nested([table]) }}
     {%- endset -%}
     {%- set no_sequence = scn ~ ' is null' if dialect in [none, 'oms'] else scn ~ ' is null or ' ~ seq ~ ' is null' -%}
-    {%- set errors = {
-        'other_format': op ~ ' is null',
-        'unknown_op': op ~ ' not in (' ~ spark_cdc._literals(ops) ~ ')',
-        'no_image': no_image,
-        'other_structure': contradiction,
-        'no_sequence': no_sequence,
-    } -%}
+    {%- set errors = dict(
+        spark_cdc._errors_of_op(op, ops), no_image=no_image, other_structure=contradiction, no_sequence=no_sequence
+    ) -%}
     {#- A time without a zone is a wall clock that nobody names: no instant. -#}
     {%- set committed_at = 'case when ' ~ time ~ " rlike r'(?:Z|[+-][0-9]{2}:?[0-9]{2})\\z' then try_cast(" ~ time
         ~ ' as timestamp) end' -%}

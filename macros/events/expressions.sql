@@ -16,6 +16,11 @@
     ) -}}
 {%- endmacro -%}
 
+{#- What `errors` of a header begins with: the message has no operation, or one that the format does not know. -#}
+{%- macro _errors_of_op(op, known) -%}
+    {{- return({'other_format': op ~ ' is null', 'unknown_op': op ~ ' not in (' ~ spark_cdc._literals(known) ~ ')'}) -}}
+{%- endmacro -%}
+
 {#- True of a list in which a name stands twice. -#}
 {%- macro _names_twice(names) -%}
     {{- return('size(' ~ names ~ ') <> size(array_distinct(' ~ names ~ '))') -}}

@@ -171,7 +171,7 @@ from (
     select
         *,
         case
-            when {{ spark_cdc._holds_other_numbers(exact_columns, rows.get('value_names') or '{}') | trim | indent(12) }}
+            when kind = 'rows' and ({{ spark_cdc._holds_other_numbers(exact_columns, rows.get('value_names') or '{}') | trim | indent(12) }})
                 then case
                     when {{ spark_cdc._holds_bare_fractions('value') }}
                         then {{ spark_cdc._let('message', message_again, images) | indent(20) }}

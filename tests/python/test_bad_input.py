@@ -1175,6 +1175,15 @@ def test_bare_numbers_that_spark_rewrites(
     )
 
 
+def test_a_message_with_an_error_gives_no_values(session: SparkSession, library: MacroLibrary) -> None:
+    """Not even where a name with an escape has its numbers looked for once more."""
+    value = (TEMPLATES["debezium"] % r'"id":1,"t\u0065xt":1.50').replace('"op":"c"', '"op":"x"')
+    arguments = {"table": "orders", "key": ["id"], "columns": COLUMNS}
+    [(_, row)] = read(session, library, "debezium", "changes", arguments, [message(0, utf8(value))])
+    assert row["error"] == "unknown_op"
+    assert set(row["columns"].values()) == {None}
+
+
 @pytest.mark.parametrize(
     ("text", "held"),
     [

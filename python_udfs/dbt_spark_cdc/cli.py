@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dbt_spark_cdc import __version__
-from dbt_spark_cdc.decode import AUTO, Decoder, Options, Source, UsageError
+from dbt_spark_cdc.decode import AUTO, Decoder, Options, Source, UsageError, options
 from dbt_spark_cdc.macros import MacroLibrary
 from dbt_spark_cdc.project import project_root
 
@@ -57,7 +57,7 @@ def main() -> None:
     default=AUTO,
     metavar="NAME",
     help="The messages' format, such as canal or debezium, or auto, which tells it from each file's first "
-    "messages.  [default: auto]",
+    "messages; where several write such messages alike, all of them must read the same.  [default: auto]",
 )
 @click.option("--dialect", metavar="NAME", help="Whose way of writing the format, such as flat for debezium.")
 @click.option(
@@ -132,6 +132,13 @@ def decode(
             ) from None
         if not state:
             _summary([(opened[place].format, targets[place], results[place]) for place in read])
+    for file in opened:
+        if file.is_open and file.refusal is None:
+            click.echo(
+                f"{file.name}: {options(file.writers, 'and')} write these messages alike "
+                "and mean the same by them.",
+                err=True,
+            )
     if refusals := [file.refusal for file in opened if file.refusal is not None]:
         raise click.UsageError(" ".join(refusals), context)
 

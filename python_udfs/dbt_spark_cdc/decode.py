@@ -9,10 +9,11 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dbt_spark_cdc.functions.detect import alike, detect
@@ -34,6 +35,7 @@ RAW_COLUMNS = {"headers": "headers"}
 
 KINDS = {"rows": "row", "begin": "txn_begin", "commit": "txn_end", "unreadable": "error"}
 
+Writer = tuple[str, str | None]
 NAME = tuple[str | None, str | None, str | None]
 
 
@@ -62,13 +64,21 @@ class Options:
 @dataclass
 class _File:
     topic: str
+    name: str
     messages: list[Message]
     format: str
     dialect: str | None
     keys: dict[str | None, list[str]]
+    # The formats and dialects that may have written its messages, where the options do not say which.
+    writers: list[Writer]
     rows: list[dict[str, Any]] = field(default_factory=list)
     # Why it is not read, where its messages do not tell how.
     refusal: str | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether several formats write such messages alike."""
+        return len(self.writers) > 1
 
 
 @dataclass
@@ -141,23 +151,28 @@ class Decoder:
         for source, name in zip(sources, names or [source.topic for source in sources], strict=True):
             messages = read_messages(source.topic, source.data)
             told, dialect, refusal = self.options.format, self.options.dialect, None
+            writers: list[Writer] = []
             if told == AUTO:
                 try:
-                    told, found = self._detected(messages, name)
+                    writers = self._detected(messages, name)
+                    told, found = writers[0]
                     self._check_dialect(told)
                     dialect = dialect or found
                 except UsageError as error:
                     messages, refusal = [], str(error)
             keys = source.keys or self.options.keys
-            files.append(_File(source.topic, messages, told, dialect, keys, refusal=refusal))
+            files.append(_File(source.topic, name, messages, told, dialect, keys, writers, refusal=refusal))
         if files and all(file.refusal is not None for file in files):
             raise UsageError(files[0].refusal)
         return files
 
-    def _detected(self, messages: list[Message], name: str) -> tuple[str, str | None]:
-        """Return the format of most of the first messages, and its dialect where the macros know it."""
+    def _detected(self, messages: list[Message], name: str) -> list[Writer]:
+        """Return the format of most of the first messages, and its dialect where the macros know it.
+
+        Several where these write such messages alike.
+        """
         if not messages:
-            return next(iter(self.formats)), None  # nothing to read
+            return [(next(iter(self.formats)), None)]  # nothing to read
         votes: Counter[tuple[str, str | None]] = Counter()
         values = [
             message.value.decode("utf-8", "replace")
@@ -170,7 +185,7 @@ class Decoder:
         # A heartbeat, which more than one format writes alike, says nothing of the rows beside it.
         rows_are_told = any(told.format and told.confidence == 1 for told in detected)
         if not votes or not (rows_are_told or all(told.format for told in detected)):
-            raise UsageError(self._untold(values, name))
+            return self._writers(values, name)
         formats: Counter[str] = Counter()
         for (told, _), count in votes.items():
             formats[told] += count
@@ -178,37 +193,57 @@ class Decoder:
         found = [
             dialect for (told, dialect), _ in votes.most_common() if told == winner and dialect is not None
         ]
-        return winner, next((d for d in found if (winner, d) in READS_ALL), next(iter(found), None))
+        return [(winner, next((d for d in found if (winner, d) in READS_ALL), next(iter(found), None)))]
 
     def _voted(self, name: str, dialect: str | None) -> str | None:
         """A dialect of the macros; the first of them also reads what only the fingerprints tell apart."""
         known = self.formats[name]
         return dialect if dialect is None or dialect in known else next(iter(known), None)
 
-    def _untold(self, values: list[str], name: str) -> str:
+    def _writers(self, values: list[str], name: str) -> list[Writer]:
         told = Counter(itertools.chain.from_iterable(map(alike, values)))
-        if not told:
-            return (
+        # What a writer of some of the messages cannot have written speaks against it.
+        writers: list[Writer] = [writer for writer, count in told.items() if count == max(told.values())]
+        if self.options.dialect is not None:
+            writers = [writer for writer in writers if writer[1] == self.options.dialect]
+        if not writers:
+            raise UsageError(
                 f"option --format must be one of {', '.join(self.formats)} for {name}, because its messages "
                 f"do not tell their format; got `{AUTO}`."
             )
-        # What a writer of some of the messages cannot have written speaks against it.
-        most = max(told.values())
-        writers = [
-            f"--format {writer} --dialect {dialect}"
-            for (writer, dialect), count in told.items()
-            if count == most
+        return writers
+
+    def _agreed(
+        self, files: list[_File], read: Callable[[list[_File]], list[list[dict[str, Any]]]]
+    ) -> list[list[dict[str, Any]]]:
+        """Read each file as each of its writers would; it is refused where they mean other things by it."""
+        copies = [
+            [replace(file, format=name, dialect=dialect, rows=[]) for name, dialect in file.writers]
+            if file.is_open
+            else [file]
+            for file in files
         ]
-        return (
-            f"option --format must be {', '.join(writers[:-1])} or {writers[-1]} for {name}, because these "
-            f"write its messages alike; got `{AUTO}`."
-        )
+        results = iter(read(list(itertools.chain.from_iterable(copies))))
+        agreed = []
+        for file, readings in zip(files, copies, strict=True):
+            first, *others = [next(results) for _ in readings]
+            if any(_content(other) != _content(first) for other in others):
+                file.refusal = (
+                    f"option --format must be {options(file.writers, 'or')} for {file.name}, because "
+                    f"these write its messages alike and mean different things by them; got `{AUTO}`."
+                )
+                first = []
+            agreed.append(first)
+        return agreed
 
     # -- decoding
 
     def changes(self, spark: SparkSession, files: list[_File]) -> list[list[dict[str, Any]]]:
         """Return, for each file, an object per message or row change in the order of its lines."""
         register(spark)
+        return self._agreed(files, partial(self._changes, spark))
+
+    def _changes(self, spark: SparkSession, files: list[_File]) -> list[list[dict[str, Any]]]:
         for batch in self._batches(files):
             self._decode(spark, batch, self.options.columns)
         return [[_shown(row) for row in file.rows] for file in files]
@@ -318,6 +353,9 @@ class Decoder:
     def states(self, spark: SparkSession, files: list[_File]) -> list[list[dict[str, Any]]]:
         """Return, for each file, an object per table: its rows after all changes, deleted ones gone."""
         register(spark)
+        return self._agreed(files, partial(self._states, spark))
+
+    def _states(self, spark: SparkSession, files: list[_File]) -> list[list[dict[str, Any]]]:
         for batch in self._batches(files):
             self._decode(spark, batch, None)
         tables = [table for file in files for table in _tables(file)]
@@ -557,7 +595,7 @@ def _plain(column: dict[str, Any], text: str | None) -> str | None:
     return format(Decimal(text), "f") if text is not None and column["family"] == "decimal" else text
 
 
-def _image(entries: list[tuple[str, str | None]] | None) -> dict[str, str | None] | None:
+def _image(entries: list[Writer] | None) -> dict[str, str | None] | None:
     return None if entries is None else dict(entries)
 
 
@@ -565,6 +603,24 @@ def _sortable(value: str | None) -> tuple[int, int, str]:
     if value is not None and re.fullmatch(r"-?[0-9]{1,40}", value, re.ASCII):
         return 0, int(value), value
     return 1, 0, value or ""
+
+
+def _content(result: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[int]]:
+    """What a result says, and the order of its rows: each format has numbers of its own for it."""
+    sequences = {
+        place: [-1 if part is None else part for part in entry["sequence"]]
+        for place, entry in enumerate(result)
+        if entry.get("sequence") is not None
+    }
+    return [{**entry, "sequence": None} for entry in result], sorted(sequences, key=sequences.__getitem__)
+
+
+def options(writers: Sequence[Writer], word: str) -> str:
+    """Return the command's options for some formats and dialects, with a word before the last."""
+    *most, last = [
+        f"--format {name}" + (f" --dialect {dialect}" if dialect else "") for name, dialect in writers
+    ]
+    return f"{', '.join(most)} {word} {last}" if most else last
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:

@@ -121,21 +121,6 @@ def test_an_error_of_use_is_one_sentence(tmp_path: Path, arguments: list[str], w
         assert word in result.stderr
 
 
-def test_writers_that_cannot_be_told_apart_are_named(tmp_path: Path) -> None:
-    message = {
-        "id": 1,
-        "sql": "",
-        "sqlType": {"id": 4},
-        "mysqlType": {"id": "int"},
-        "ts": 1,
-        "data": [{"id": "1"}],
-    }
-    result = run(write(tmp_path, "x.jsonl", json.dumps({**CANAL, **message})))
-    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
-    for word in ("--format canal --dialect canal", "--dialect cloudcanal", "--format drs --dialect mysql"):
-        assert word in result.stderr
-
-
 @pytest.mark.parametrize(
     ("messages", "expected"),
     [
@@ -298,6 +283,55 @@ def test_state_has_what_updates_changed_inside_a_value(tmp_path: Path, declared:
     assert [json.loads(row["place"]) for row in cages["rows"]] == [
         {"row": 9007199254740993, "tags": ["a", None, "c"], "deep": {"er": 1.5}}
     ]
+
+
+def of_any_writer(number: int, row: dict[str, str | None], **fields: Any) -> str:
+    """A message as Canal before 1.1.7, Tencent, CloudCanal and DRS write it."""
+    types = {"sqlType": dict.fromkeys(row, 4), "mysqlType": dict.fromkeys(row, "int")}
+    return json.dumps({**CANAL, "id": number, "sql": "", **types, "ts": 1, "data": [row], **fields})
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("options", [(), ("--state",), ("--dialect", "tencent")])
+def test_what_all_writers_of_such_messages_mean_is_shown(tmp_path: Path, options: tuple[str, ...]) -> None:
+    file = write(
+        tmp_path,
+        "x.jsonl",
+        of_any_writer(1, {"id": "1", "v": None}),
+        of_any_writer(2, {"id": "2", "v": "b"}, type="UPDATE", old=[{"id": "1", "v": None}]),
+    )
+    result = run(file, *options)
+    assert result.exit_code == 0, result.output
+    if "--state" in options:
+        assert lines(result.stdout)[0]["rows"] == [{"id": "2", "v": "b"}]
+    else:
+        images = [(row["op"], row["before"], row["after"]) for row in lines(result.stdout)]
+        assert images == [
+            ("insert", None, {"id": "1", "v": None}),
+            ("update", {"id": "1", "v": None}, {"id": "2", "v": "b"}),
+        ]
+    if "--dialect" in options:
+        assert result.stderr == ""
+        return
+    assert result.stderr.count("\n") == 1
+    for word in ("--format canal --dialect canal", "--dialect cloudcanal", "--format drs --dialect mysql"):
+        assert word in result.stderr
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize(
+    ("numbers", "options"),
+    [((1, 2), ("--columns", "id:bigint,b:binary")), ((2, 1), ())],
+)
+def test_writers_that_mean_different_things_are_named(
+    tmp_path: Path, numbers: tuple[int, int], options: tuple[str, ...]
+) -> None:
+    """Of bytes, and of the order: DRS tells it by `id`."""
+    rows = [of_any_writer(number, {"id": "1", "b": text}) for number, text in zip(numbers, "xy", strict=True)]
+    result = run(write(tmp_path, "x.jsonl", *rows), *options)
+    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+    for word in ("--format canal --dialect canal", "--dialect cloudcanal", "--format drs --dialect mysql"):
+        assert word in result.stderr
 
 
 @pytest.mark.usefixtures("spark")

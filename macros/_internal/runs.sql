@@ -18,3 +18,8 @@
     {%- endif -%}
     {{- return(model.name in names) -}}
 {%- endmacro -%}
+
+{#- When the run began that reads: one value for all that it reads. -#}
+{%- macro _batch_started_at() -%}
+    {{- return("timestamp'" ~ run_started_at.strftime('%Y-%m-%d %H:%M:%S.%f') ~ " UTC'") -}}
+{%- endmacro -%}

@@ -59,88 +59,9 @@
     where _cdc_is_retraction{% for name in key %}{{ ' or (' if loop.first else ' and ' }}{{ spark_cdc._quote(name) }} is not null{% endfor %})
 {%- endmacro -%}
 
-{%- macro _key_changes(key) -%}
-    {%- set known, same = [], [] -%}
-    {%- for name in key -%}
-        {%- do known.append(spark_cdc._key_before(name) ~ ' is not null') -%}
-        {%- do same.append(spark_cdc._key_before(name) ~ ' = ' ~ spark_cdc._quote(name)) -%}
-    {%- endfor -%}
-    {{- return(known | join(' and ') ~ ' and not coalesce(' ~ same | join(' and ') ~ ', false)') -}}
-{%- endmacro -%}
-
-{#- No update takes a row from one source table into another. -#}
-{%- macro _key_before(name) -%}
-    {{- return(spark_cdc._quote(name) if name == '_cdc_origin' else '_cdc_before.' ~ spark_cdc._quote(name)) -}}
-{%- endmacro -%}
-
-{%- macro _key_fields(key, prefix) -%}
-    {%- set fields = [] -%}
-    {%- for name in key -%}
-        {%- do fields.append(spark_cdc._literal(name) ~ ', ' ~ prefix ~ spark_cdc._quote(name)) -%}
-    {%- endfor -%}
-    {{- return(fields | join(', ')) -}}
-{%- endmacro -%}
-
-{%- macro _same_key(key, left, right) -%}
-    {%- set conditions = [] -%}
-    {%- for name in key -%}
-        {%- do conditions.append(left ~ '.' ~ spark_cdc._quote(name) ~ ' = ' ~ right ~ '.' ~ spark_cdc._quote(name)) -%}
-    {%- endfor -%}
-    {{- return(conditions | join(' and ')) -}}
-{%- endmacro -%}
-
-{%- macro _quoted(names, prefix='') -%}
-    {%- set quoted = [] -%}
-    {%- for name in names -%}
-        {%- do quoted.append(prefix ~ spark_cdc._quote(name)) -%}
-    {%- endfor -%}
-    {{- return(quoted | join(', ')) -}}
-{%- endmacro -%}
-
 {#- Of a key's effects: where a message is there twice, or a key is left and taken at one place, the row that stays is the last. -#}
 {%- macro _order_of_effects(prefix='') -%}
     {{- return(
         prefix ~ '_cdc_sequence, ' ~ prefix ~ '_cdc_is_deleted desc, ' ~ prefix ~ '_cdc_topic, ' ~ prefix ~ '_cdc_partition'
     ) -}}
-{%- endmacro -%}
-
-{#- The columns of an effect beside the source's own, in order. -#}
-{%- macro _effect_columns() -%}
-    {{- return([
-        '_cdc_op', '_cdc_is_deleted', '_cdc_sequence', '_cdc_committed_at', '_cdc_transaction_id', '_cdc_absent',
-        '_cdc_topic', '_cdc_partition', '_cdc_offset',
-    ]) -}}
-{%- endmacro -%}
-
-{#- An effect as a query has it; what starts with `_cdc_stored` only a stored row has, in the place of an effect. -#}
-{%- macro _event_columns(columns, patched=[]) -%}
-    {{- return(columns + spark_cdc._effect_columns() + [
-        '_cdc_takes_over', '_cdc_taken_over_by', '_cdc_stored_last_sequence', '_cdc_stored_valid_from',
-    ] + (['_cdc_patches'] if patched else [])) -}}
-{%- endmacro -%}
-
-{#-
-    A column's value in a struct, or null where the message does not carry it. Of a deleted row each value is null, and not
-    known to a row that comes after it.
--#}
-{%- macro _known(name, field='value', value=none) -%}
-    {{- return(
-        'case when not coalesce(array_contains(_cdc_absent, ' ~ spark_cdc._literal(name) ~ '), false) then named_struct('
-        ~ spark_cdc._literal(field) ~ ', ' ~ (value or spark_cdc._quote(name)) ~ ", 'is_known', not _cdc_is_deleted) end"
-    ) -}}
-{%- endmacro -%}
-
-{#- The names of `absent` without those that `relation` knows; null where none is left. -#}
-{%- macro _still_absent(absent, names, relation) -%}
-    {%- if not names -%}
-        {{- return(absent) -}}
-    {%- endif -%}
-    {%- set entries = [] -%}
-    {%- for name in names -%}
-        {%- do entries.append(
-            spark_cdc._literal(name) ~ ', ' ~ relation ~ '.' ~ spark_cdc._quote(name) ~ '.is_known'
-        ) -%}
-    {%- endfor -%}
-    {%- set left = 'filter(' ~ absent ~ ', name -> not coalesce(map(' ~ entries | join(', ') ~ ')[name], false))' -%}
-    {{- return('case when size(' ~ left ~ ') > 0 then ' ~ left ~ ' end') -}}
 {%- endmacro -%}

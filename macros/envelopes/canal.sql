@@ -158,7 +158,7 @@ struct<
         {{- return(spark_cdc.value(text, column, time_zone)) -}}
     {%- endif -%}
     {%- if dialect == 'cloudcanal' and column.family in ['timestamp', 'timestamp_ntz'] and column.encoding in [none, 'text'] -%}
-        {{- return(spark_cdc.value(spark_cdc._cloudcanal_time(text), column, time_zone)) -}}
+        {{- return(spark_cdc.value(spark_cdc._with_offset_minutes(text), column, time_zone)) -}}
     {%- endif -%}
     {{- return(spark_cdc.value(text, column, time_zone)) -}}
 {%- endmacro -%}

@@ -112,15 +112,7 @@ struct<
     {%- elif column.encoding in ['enum', 'set'] -%}
         {{- return(spark_cdc._mysql_label(text, 'column_types[' ~ column.literal ~ ']', column.encoding)) -}}
     {%- elif column.family in ['timestamp', 'timestamp_ntz'] and column.encoding in [none, 'text'] -%}
-        {{- return(spark_cdc.value(spark_cdc._cloudcanal_time(text), column, time_zone)) -}}
+        {{- return(spark_cdc.value(spark_cdc._with_offset_minutes(text), column, time_zone)) -}}
     {%- endif -%}
     {{- return(spark_cdc.value(text, column, time_zone)) -}}
-{%- endmacro -%}
-
-{#- PostgreSQL leaves out the minutes of an offset that has none. -#}
-{%- macro _cloudcanal_time(text) -%}
-    {{- return(
-        "case when left(right(" ~ text ~ ", 3), 1) in ('+', '-') and contains(" ~ text ~ ", ':') then concat(" ~ text
-        ~ ", ':00') else " ~ text ~ ' end'
-    ) -}}
 {%- endmacro -%}

@@ -230,14 +230,6 @@
     ) -}}
 {%- endmacro -%}
 
-{%- macro _decimals(expressions) -%}
-    {%- set parts = [] -%}
-    {%- for expression in expressions -%}
-        {%- do parts.append('coalesce(try_cast(' ~ expression ~ ' as decimal(20,0)), 0)') -%}
-    {%- endfor -%}
-    {{- return('array(' ~ parts | join(', ') ~ ')') -}}
-{%- endmacro -%}
-
 {#- A key as the JSON converter writes it, with or without its schema. -#}
 {%- macro _debezium_key(text) -%}
     {{- return(

@@ -32,7 +32,7 @@ struct<
     {#- A statement is OMS's own entry of the image after; one that stands before it alone says the same. -#}
     {%- set ddl_before, ddl_after = "element_at(message.prevStruct, 'ddl')", "element_at(message.postStruct, 'ddl')" -%}
     {%- set ddl = 'coalesce(' ~ ddl_after ~ ', ' ~ ddl_before ~ ')' -%}
-    {%- set sequence = spark_cdc._oms_sequence(meta ~ '.storeDataSequence', nulls=[]) -%}
+    {%- set sequence = spark_cdc._order_number(meta ~ '.storeDataSequence', nulls=[]) -%}
     {#- tenant.database where the source is OceanBase; a task that names no tenant writes the database alone. -#}
     {%- set database -%}
         case
@@ -111,14 +111,6 @@ struct<
 {%- macro _oms_has_columns(image, dialect) -%}
     {%- set types = "case when map_contains_key(" ~ image ~ ", '__light_type') then 1 else 0 end" -%}
     {{- return(spark_cdc._has_columns(image, types if dialect == 'extended' else 0)) -}}
-{%- endmacro -%}
-
-{#- A number that orders, 0 where there is none (also as one of the texts `nulls`), NULL where the text is no number. -#}
-{%- macro _oms_sequence(text, nulls=['', 'null']) -%}
-    {{- return(
-        "case when " ~ text ~ " is null" ~ (' or ' ~ text ~ ' in (' ~ spark_cdc._literals(nulls) ~ ')' if nulls)
-        ~ " then 0BD when " ~ text ~ " rlike r'^[0-9]{1,20}\\z' then cast(" ~ text ~ ' as decimal(20,0)) end'
-    ) -}}
 {%- endmacro -%}
 
 {%- macro default__oms_rows(dialect) -%}

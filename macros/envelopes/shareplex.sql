@@ -27,8 +27,8 @@ struct<
     {%- set long_ops = ['INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'DROP COLUMN'] -%}
     {%- set ops = short_ops if dialect in [none, 'oms'] else short_ops + long_ops -%}
     {%- set rows = ops | reject('in', ['TRUNCATE', 'DROP COLUMN']) | list -%}
-    {%- set scn = spark_cdc._oms_sequence('message.meta.scn') -%}
-    {%- set seq = spark_cdc._oms_sequence('message.meta.seq') -%}
+    {%- set scn = spark_cdc._order_number('message.meta.scn') -%}
+    {%- set seq = spark_cdc._order_number('message.meta.seq') -%}
     {%- set kind -%}
         case {{ op }} when 'TRUNCATE' then 'truncate' when 'DROP COLUMN' then 'ddl' else 'rows' end
     {%- endset -%}

@@ -162,37 +162,6 @@ left anti join read_again
 {%- endif %}
 {%- endmacro -%}
 
-{#- Of every partition that a message of the change is of: the two of an update may stand in two. -#}
-{%- macro _seen_of_change(splits_updates) -%}
-    {%- if splits_updates -%}
-        {{- return('transform(array_distinct(_cdc_offsets.partition), name -> partitions[name])') -}}
-    {%- endif -%}
-    {{- return('array(partitions[_cdc_partition])') -}}
-{%- endmacro -%}
-
-{#- What an incremental changes model has to read: the mapping for `_new_messages_ctes`. -#}
-{%- macro _changes_to_read(relation, raw_columns, where, splits_updates) -%}
-    {%- set read_before -%}
-    select _cdc_topic as topic, seen.partition, max(struct(seen.offset, seen.fingerprint)) as seen
-    from {{ this }}
-    lateral view explode(_cdc_seen) exploded as seen
-    group by _cdc_topic, seen.partition
-    {%- endset -%}
-    {%- set positions_read = spark_cdc._messages_of_changes(
-        this, ["coalesce(_cdc_error.code = 'offset_taken', false) as is_taken"]
-    ) -%}
-    {%- set partitions = spark_cdc._partitions_to_read(relation, raw_columns, read_before, where) -%}
-    {%- set read_again = [] -%}
-    {%- if partitions and splits_updates -%}
-        {%- for row in run_query(spark_cdc._unpaired_halves(this)).rows -%}
-            {%- do read_again.append({'topic': row[0], 'partition': row[1], 'offset': row[2]}) -%}
-        {%- endfor -%}
-    {%- endif -%}
-    {{- return({
-        'partitions': partitions, 'positions_read': positions_read, 'counts_copies': false, 'read_again': read_again,
-    }) -}}
-{%- endmacro -%}
-
 {#- Whether a declared column's value depends on the type that the message names for it: else the types need not be parsed. -#}
 {%- macro _reads_types(format, dialect, columns) -%}
     {%- set value = spark_cdc._format_macro(format, 'value') -%}
@@ -202,45 +171,7 @@ left anti join read_again
     {{- return(false) -}}
 {%- endmacro -%}
 
-{%- macro _name_condition(database, schema, table) -%}
-    {%- set parts = [] -%}
-    {%- for column, name in [('database_name', database), ('schema_name', schema), ('table_name', table if table != '*' else none)] -%}
-        {%- if spark_cdc._is_pattern(name) -%}
-            {%- set pattern = name | replace('\\', '\\\\') | replace('%', '\\%') | replace('_', '\\_') | replace('*', '%') -%}
-            {%- do parts.append(column ~ ' like ' ~ spark_cdc._literal(pattern)) -%}
-        {%- elif name is not none -%}
-            {%- do parts.append(column ~ ' = ' ~ spark_cdc._literal(name)) -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {{- return(parts | join(' and ') if parts else 'true') -}}
-{%- endmacro -%}
-
 {#- A messages model has Kafka's own names. -#}
 {%- macro _columns_of_source(messages, raw_columns) -%}
     {{- return({'headers': 'headers'} if messages else raw_columns) -}}
-{%- endmacro -%}
-
-{%- macro _has_origin(database, schema, table) -%}
-    {{- return(spark_cdc._is_pattern(database) or spark_cdc._is_pattern(schema) or spark_cdc._is_pattern(table)) -}}
-{%- endmacro -%}
-
-{#- Whether a name stands for several source tables. A star alone is no name: it says that the messages have none. -#}
-{%- macro _is_pattern(name) -%}
-    {{- return(name is string and '*' in name and name != '*') -}}
-{%- endmacro -%}
-
-{#- Halves that an earlier run read and whose partners had not come: they are read once more beside the new messages. -#}
-{%- macro _unpaired_halves(changes) -%}
-select pending._cdc_topic as topic, pending._cdc_partition as partition, pending._cdc_offset as offset
-from {{ changes }} as pending
-where
-    pending._cdc_error.code = 'half_of_update'
-    and not exists (
-        select 1
-        from {{ changes }} as completed
-        where
-            completed._cdc_op = 'update'
-            and completed._cdc_error is null
-            and completed._cdc_sequence[0] = pending._cdc_sequence[0]
-    )
 {%- endmacro -%}

@@ -120,3 +120,23 @@
         '(?:\\s++|/[*](?!M?!)(?:[^*/\\x00]++|[*](?!/)|/(?![*]))*+[*]/|(?:--|#)[^\\r\\n\\x00]*+(?=\\r?\\n|\\x00|\\z))*+'
     ) -}}
 {%- endmacro -%}
+
+{#- A number that orders, 0 where there is none (also as one of the texts `nulls`), NULL where the text is no number. -#}
+{%- macro _order_number(text, nulls=['', 'null']) -%}
+    {{- return(
+        "case when " ~ text ~ " is null" ~ (' or ' ~ text ~ ' in (' ~ spark_cdc._literals(nulls) ~ ')' if nulls)
+        ~ " then 0BD when " ~ text ~ " rlike r'^[0-9]{1,20}\\z' then cast(" ~ text ~ ' as decimal(20,0)) end'
+    ) -}}
+{%- endmacro -%}
+
+{%- macro _decimals(expressions) -%}
+    {%- set parts = [] -%}
+    {%- for expression in expressions -%}
+        {%- do parts.append('coalesce(try_cast(' ~ expression ~ ' as decimal(20,0)), 0)') -%}
+    {%- endfor -%}
+    {{- return('array(' ~ parts | join(', ') ~ ')') -}}
+{%- endmacro -%}
+
+{%- macro _has_duplicate_column(image) -%}
+    {{- return('size(' ~ image ~ ') > 1 and size(' ~ image ~ ') <> size(array_distinct(map_keys(' ~ image ~ ')))') -}}
+{%- endmacro -%}

@@ -27,12 +27,3 @@
         {%- do spark_cdc._keep_reading('prune', relation, settings, reading) -%}
     {%- endif -%}
 {%- endmacro -%}
-
-{#- `numbers` as the property has them, with commas between. -#}
-{%- macro _sequence_literal(numbers) -%}
-    {%- set parts = [] -%}
-    {%- for number in (numbers | string).split(',') if number | trim -%}
-        {%- do parts.append(number | trim | int) -%}
-    {%- endfor -%}
-    {{- return('cast(array(' ~ parts | join(', ') ~ ') as array<decimal(20,0)>)') -}}
-{%- endmacro -%}

@@ -76,8 +76,3 @@
     {%- set integer = "case when length(digits) between 2 and 16 then conv(" ~ digits ~ ", 16, 10) when digits = '' then '0' end" -%}
     {{- return(spark_cdc._let('digits', "hex(" ~ spark_cdc.decode_binary(text, 'base64') ~ ")", integer)) -}}
 {%- endmacro -%}
-
-{#- `expression` evaluated once and used in `body` under `name`: SQL has no other way inside one expression. -#}
-{%- macro _let(name, expression, body) -%}
-    {{- return('transform(array(' ~ expression ~ '), ' ~ name ~ ' -> ' ~ body ~ ')[0]') -}}
-{%- endmacro -%}

@@ -10,3 +10,51 @@
     {%- set local = spark_cdc.value(text, dict(column, family='timestamp_ntz', type='timestamp_ntz'), time_zone) -%}
     {{- return('case when length(' ~ text ~ ') = 10 then ' ~ value ~ ' else ' ~ spark_cdc._date_at_midnight(local) ~ ' end') -}}
 {%- endmacro -%}
+
+{#- The text of a document, as a text that gives its fields behind their types: `string:7`. -#}
+{%- macro _mongo_typed(text) -%}
+    {{- return("concat('typed:', " ~ text ~ ')') -}}
+{%- endmacro -%}
+
+{%- macro _mongo_texts(fields) -%}
+    {{- return('transform_values(' ~ fields ~ ", (name, typed) -> substr(typed, instr(typed, ':') + 1))") -}}
+{%- endmacro -%}
+
+{#-
+    The types of both rows in one map: `string`, or `binary before string` where the old value was of another type. An old text
+    that is the new one is not decoded again, so of `binary or string` neither value is certain.
+-#}
+{%- macro _mongo_types(image, before) -%}
+    {%- set type_of = "substring_index({}, ':', 1)" -%}
+    {%- set text_of = "substr({0}, instr({0}, ':') + 1)" -%}
+    {%- set new_type, old_type = type_of.format('new'), type_of.format('old') -%}
+    {{- return(
+        'map_zip_with(' ~ image ~ ', coalesce(' ~ before ~ ', cast(map() as map<string,string>)), (name, new, old) -> case '
+        ~ 'when new is null then ' ~ old_type ~ ' when old is null or ' ~ new_type ~ ' = ' ~ old_type ~ ' then ' ~ new_type
+        ~ ' when ' ~ text_of.format('new') ~ ' = ' ~ text_of.format('old') ~ ' then concat(' ~ new_type ~ ", ' or ', "
+        ~ old_type ~ ') else concat(' ~ new_type ~ ", ' before ', " ~ old_type ~ ') end)'
+    ) -}}
+{%- endmacro -%}
+
+{#-
+    A text does not tell what it was: base64 may be of a string, and a string may look like JSON. Where it matters the BSON type
+    says so. A VARIANT drops zeros behind a decimal's last digit and the sign of zero, and makes a double of what has an exponent.
+-#}
+{%- macro _mongo_typed_value(text, column, time_zone) -%}
+    {%- set value = spark_cdc._mongo_value(text, column, time_zone) -%}
+    {%- if column.family not in ['binary', 'variant'] -%}
+        {{- return(value) -}}
+    {%- endif -%}
+    {%- set side = -1 if text.startswith('before_texts') else 1 -%}
+    {%- set type = 'substring_index(column_types[' ~ column.literal ~ "], ' before ', " ~ side ~ ')' -%}
+    {%- if column.family == 'binary' -%}
+        {%- set types = {none: "'binary'", 'base64': "'binary', 'string'"}.get(column.encoding, "'string'") -%}
+        {{- return('case when ' ~ type ~ ' in (' ~ types ~ ') then ' ~ value ~ ' end') -}}
+    {%- endif -%}
+    {%- set string = spark_cdc.value(text, dict(column, family='string', type='string', encoding=none), time_zone) -%}
+    {%- set is_json = "case " ~ type ~ " when 'decimal' then " ~ text ~ " rlike r'^(?!-0\\z)-?[0-9]++(?:\\.[0-9]*[1-9])?\\z' "
+        ~ "when 'number' then " ~ text ~ " <> '-0.0' else " ~ type ~ " in ('boolean', 'document', 'list') end" -%}
+    {{- return(
+        'case when ' ~ type ~ " = 'string' then cast(" ~ string ~ ' as variant) when ' ~ is_json ~ ' then ' ~ value ~ ' end'
+    ) -}}
+{%- endmacro -%}

@@ -229,3 +229,11 @@
         ~ " as string), " ~ digits ~ ", '0'))) end)"
     )) -}}
 {%- endmacro -%}
+
+{#- PostgreSQL leaves out the minutes of an offset that has none. -#}
+{%- macro _with_offset_minutes(text) -%}
+    {{- return(
+        "case when left(right(" ~ text ~ ", 3), 1) in ('+', '-') and contains(" ~ text ~ ", ':') then concat(" ~ text
+        ~ ", ':00') else " ~ text ~ ' end'
+    ) -}}
+{%- endmacro -%}

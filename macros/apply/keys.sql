@@ -1,0 +1,30 @@
+{#- Condition on an update: it tells the key before it, and that was another one. -#}
+{%- macro _key_changes(key) -%}
+    {%- set known, same = [], [] -%}
+    {%- for name in key -%}
+        {%- do known.append(spark_cdc._key_before(name) ~ ' is not null') -%}
+        {%- do same.append(spark_cdc._key_before(name) ~ ' = ' ~ spark_cdc._quote(name)) -%}
+    {%- endfor -%}
+    {{- return(known | join(' and ') ~ ' and not coalesce(' ~ same | join(' and ') ~ ', false)') -}}
+{%- endmacro -%}
+
+{#- No update takes a row from one source table into another. -#}
+{%- macro _key_before(name) -%}
+    {{- return(spark_cdc._quote(name) if name == '_cdc_origin' else '_cdc_before.' ~ spark_cdc._quote(name)) -}}
+{%- endmacro -%}
+
+{%- macro _key_fields(key, prefix) -%}
+    {%- set fields = [] -%}
+    {%- for name in key -%}
+        {%- do fields.append(spark_cdc._literal(name) ~ ', ' ~ prefix ~ spark_cdc._quote(name)) -%}
+    {%- endfor -%}
+    {{- return(fields | join(', ')) -}}
+{%- endmacro -%}
+
+{%- macro _same_key(key, left, right) -%}
+    {%- set conditions = [] -%}
+    {%- for name in key -%}
+        {%- do conditions.append(left ~ '.' ~ spark_cdc._quote(name) ~ ' = ' ~ right ~ '.' ~ spark_cdc._quote(name)) -%}
+    {%- endfor -%}
+    {{- return(conditions | join(' and ')) -}}
+{%- endmacro -%}

@@ -1,0 +1,41 @@
+{#-
+    A column's value in a struct, or null where the message does not carry it. Of a deleted row each value is null, and not
+    known to a row that comes after it.
+-#}
+{%- macro _known(name, field='value', value=none) -%}
+    {{- return(
+        'case when not coalesce(array_contains(_cdc_absent, ' ~ spark_cdc._literal(name) ~ '), false) then named_struct('
+        ~ spark_cdc._literal(field) ~ ', ' ~ (value or spark_cdc._quote(name)) ~ ", 'is_known', not _cdc_is_deleted) end"
+    ) -}}
+{%- endmacro -%}
+
+{#- The names of `absent` without those that `relation` knows; null where none is left. -#}
+{%- macro _still_absent(absent, names, relation) -%}
+    {%- if not names -%}
+        {{- return(absent) -}}
+    {%- endif -%}
+    {%- set entries = [] -%}
+    {%- for name in names -%}
+        {%- do entries.append(
+            spark_cdc._literal(name) ~ ', ' ~ relation ~ '.' ~ spark_cdc._quote(name) ~ '.is_known'
+        ) -%}
+    {%- endfor -%}
+    {%- set left = 'filter(' ~ absent ~ ', name -> not coalesce(map(' ~ entries | join(', ') ~ ')[name], false))' -%}
+    {{- return('case when size(' ~ left ~ ') > 0 then ' ~ left ~ ' end') -}}
+{%- endmacro -%}
+
+{#- As `_known`, with the value as the text that is patched. -#}
+{%- macro _known_text(name, variants) -%}
+    {{- return(spark_cdc._known(name, 'document', spark_cdc._comparable(name, variants))) -}}
+{%- endmacro -%}
+
+{%- macro _known_or_patched(name, variants) -%}
+    {%- set state = '_cdc_patched[' ~ spark_cdc._literal(name) ~ ']' -%}
+    {%- set value = 'try_parse_json(' ~ state ~ '.document)' if name in variants else state ~ '.document' -%}
+    {%- set is_known = state ~ '.is_known'
+        ~ (' and (' ~ state ~ '.document is null or ' ~ value ~ ' is not null)' if name in variants) -%}
+    {{- return(
+        'case when ' ~ state ~ " is not null then named_struct('value', " ~ value ~ ", 'is_known', " ~ is_known ~ ') else '
+        ~ spark_cdc._known(name) ~ ' end'
+    ) -}}
+{%- endmacro -%}

@@ -1,0 +1,81 @@
+{#-
+    What a run of an incremental model has to read: per topic and partition, one row with
+
+    after_offset    the highest offset that was read before; null of a partition that is new
+    up_to_offset    the highest offset that is there now: what lands while the model runs is for the next run
+    fingerprint     of all offsets that are there now
+    has_late        true where the offsets up to `after_offset` are not those that were there when they were read: messages
+                    have landed behind it, or again, or are gone
+
+    One query over three columns of the relation, which is all that most runs of most tables cost: to plan the model's own
+    query takes seconds. `read_before` is a query of topic, partition and `seen`, a struct of offset and fingerprint.
+-#}
+{%- macro _partitions_to_read(relation, raw_columns, read_before, where=none) -%}
+    {%- set raw = spark_cdc._raw_columns(raw_columns) -%}
+    {%- set query -%}
+    select
+        raw_messages.topic,
+        raw_messages.partition,
+        max(read_before.seen.offset) as after_offset,
+        max(raw_messages.offset) as up_to_offset,
+        sum({{ spark_cdc._offset_fingerprint('raw_messages.offset') }}) as fingerprint,
+        coalesce(
+            coalesce(sum({{ spark_cdc._offset_fingerprint('raw_messages.offset') }})
+                filter (where raw_messages.offset <= read_before.seen.offset), 0) <> max(read_before.seen.fingerprint),
+            false
+        ) as has_late
+    from (
+        select {{ raw.topic }} as topic, {{ raw.partition }} as partition, {{ raw.offset }} as offset
+        from {{ relation }}
+        {{- ' where ' ~ where if where }}
+    ) as raw_messages
+    left join ({{ read_before }}) as read_before
+        on raw_messages.topic <=> read_before.topic and raw_messages.partition <=> read_before.partition
+    group by raw_messages.topic, raw_messages.partition
+    having after_offset is null or up_to_offset > after_offset or has_late
+    {%- endset -%}
+    {%- set partitions = [] -%}
+    {%- for row in run_query(query).rows -%}
+        {%- do partitions.append({
+            'topic': row[0], 'partition': row[1], 'after_offset': row[2], 'up_to_offset': row[3], 'fingerprint': row[4],
+            'has_late': row[5],
+        }) -%}
+    {%- endfor -%}
+    {{- return(partitions) -}}
+{%- endmacro -%}
+
+{#- Sums of it tell which offsets were added, and how often; 32 bits each, so that the sum of 2 billion fits a bigint. -#}
+{%- macro _offset_fingerprint(offset) -%}
+    {{- return('(xxhash64(cast(' ~ offset ~ ' as bigint)) & 4294967295)') -}}
+{%- endmacro -%}
+
+{#-
+    The CTE `topics_seen`: what the next run has to know of the partitions that this one read, as a map per topic. `source` is
+    all of a first build.
+-#}
+{%- macro _seen_cte(source, reading) -%}
+topics_seen as (
+
+    select
+        topic,
+        map_from_entries(collect_list(struct(
+            partition, named_struct('partition', partition, 'offset', up_to_offset, 'fingerprint', fingerprint)
+        ))) as partitions
+    from {% if reading -%}
+    partitions_to_read
+    {%- else -%}
+    (
+        select topic, partition, max(offset) as up_to_offset, sum({{ spark_cdc._offset_fingerprint('offset') }}) as fingerprint
+        from {{ source }}
+        group by topic, partition
+    )
+    {%- endif %}
+    where partition is not null
+    group by topic
+
+)
+{%- endmacro -%}
+
+{%- macro _nothing_seen() -%}
+    {{- return('cast(null as array<struct<partition: int, offset: bigint, fingerprint: bigint>>)') -}}
+{%- endmacro -%}

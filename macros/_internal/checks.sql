@@ -17,12 +17,11 @@
     {{- return('nothing' if value is none else '`' ~ value ~ '`') -}}
 {%- endmacro -%}
 
-{%- macro _require_one_of(macro, argument, value, allowed) -%}
+{%- macro _require_one_of(
+    macro, argument, value, allowed, next_step='Correct the spelling, or leave the argument out where it has a default.'
+) -%}
     {%- if value not in allowed -%}
-        {%- do spark_cdc._raise(
-            macro, argument, 'one of ' ~ allowed | join(', '), spark_cdc._show(value),
-            'Correct the spelling, or leave the argument out where it has a default.'
-        ) -%}
+        {%- do spark_cdc._raise(macro, argument, 'one of ' ~ allowed | join(', '), spark_cdc._show(value), next_step) -%}
     {%- endif -%}
 {%- endmacro -%}
 

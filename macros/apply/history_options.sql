@@ -7,7 +7,9 @@
             macro, 'track_columns', track_columns, 'Leave it out, and a change of any column makes a version.'
         ) -%}
         {%- for name in track_columns -%}
-            {%- do spark_cdc._require_one_of(macro, 'track_columns', name, columns | reject('in', key) | list) -%}
+            {%- do spark_cdc._require_one_of(
+                macro, 'track_columns', name, columns | reject('in', key) | list, 'Name columns that are not part of the key.'
+            ) -%}
         {%- endfor -%}
         {%- if keep_unchanged -%}
             {%- do spark_cdc._raise(

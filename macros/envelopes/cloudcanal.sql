@@ -26,9 +26,9 @@ struct<
 {%- endmacro -%}
 
 {%- macro default__cloudcanal_header(dialect) -%}
-    {%- set rows = spark_cdc._literals(['INSERT', 'UPDATE', 'DELETE']) -%}
-    {%- set ddl = spark_cdc._literals(['CREATE', 'ALTER', 'DROP', 'RENAME']) -%}
-    {%- set known = spark_cdc._literals(['INSERT', 'UPDATE', 'DELETE', 'CREATE', 'ALTER', 'DROP', 'RENAME', 'TRUNCATE']) -%}
+    {%- set rows = ['INSERT', 'UPDATE', 'DELETE'] -%}
+    {%- set known = spark_cdc._literals(rows + ['CREATE', 'ALTER', 'DROP', 'RENAME', 'TRUNCATE']) -%}
+    {%- set rows = spark_cdc._literals(rows) -%}
     {%- set no_entry = "(message.entryType is null or message.action is null and message.entryType <> 'TRANSACTIONEND')" -%}
     {#- An older page of the vendor calls the flag `ddl`. -#}
     {%- set unknown -%}

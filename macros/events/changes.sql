@@ -47,6 +47,7 @@
             'A messages model has Kafka\'s own names: give raw_columns to spark_cdc.messages.'
         ) -%}
     {%- endif -%}
+    {%- do spark_cdc._require_raw_columns('changes', raw_columns) -%}
     {%- for argument, name in {'database': database, 'schema': schema, 'table': table}.items()
         if name is not none or argument == 'table' -%}
         {%- do spark_cdc._require_text('changes', argument, name, 'Write the source ' ~ argument ~ '\'s name as its messages do.') -%}
@@ -57,12 +58,14 @@
         ) -%}
     {%- endif -%}
     {%- do spark_cdc._require_time_zone('changes', time_zone) -%}
-    {%- set parsed_columns = spark_cdc._columns(columns, format, 'changes') -%}
+    {%- set parsed_columns = spark_cdc._columns(columns, 'changes') -%}
     {%- if this is not none -%}
         {%- do spark_cdc._require_names_told_apart('changes', columns) -%}
     {%- endif -%}
     {%- for name in key -%}
-        {%- do spark_cdc._require_one_of('changes', 'key', name, columns.keys() | list) -%}
+        {%- do spark_cdc._require_one_of(
+            'changes', 'key', name, columns.keys() | list, 'Declare it in `columns`, or take it out of `key`.'
+        ) -%}
     {%- endfor -%}
     {%- if flags.WHICH == 'run-operation' -%}
         {#- No operation wants this model's rows: `undeclared_columns` asks which columns its messages carry. -#}
@@ -73,7 +76,7 @@
     {%- endif -%}
     {%- set reading = spark_cdc._columns_to_read(
         parsed_columns, key, spark_cdc._has_origin(database, schema, table),
-        spark_cdc._format_macro(format, 'rows')(dialect).get('patches') is not none
+        spark_cdc._rows_of(format, dialect).get('patches') is not none
     ) -%}
     {%- if spark_cdc._is_run() and spark_cdc._is_full_refresh() -%}
         {%- do spark_cdc._refuse_to_lose_history(
@@ -100,14 +103,17 @@
 {%- macro spark__changes(
     relation, format, table, key, columns, database, schema, dialect, messages, raw_columns, time_zone
 ) -%}
-    {%- set header = spark_cdc._format_macro(format, 'header')(dialect) -%}
+    {%- set header = spark_cdc._header_of(format, dialect) -%}
     {%- set is_kept = config.get('materialized') == 'incremental' -%}
     {%- set of_this_table = spark_cdc._name_condition(database, schema, table) -%}
     {%- set source_columns = spark_cdc._columns_of_source(messages, raw_columns) -%}
     {%- set where = "kind in ('rows', 'truncate') and " ~ of_this_table if messages else none -%}
+    {%- set has_origin = spark_cdc._has_origin(database, schema, table) -%}
     {%- set reading = none -%}
     {%- if is_incremental() and not spark_cdc._fills_back() -%}
-        {%- set reading = spark_cdc._changes_to_read(relation or messages, source_columns, where, header.get('splits_updates')) -%}
+        {%- set reading = spark_cdc._changes_to_read(
+            relation or messages, source_columns, where, header.get('splits_updates'), has_origin
+        ) -%}
         {%- if not reading.partitions -%}
             {{- return('select * from ' ~ this ~ ' where false') -}}
         {%- endif -%}
@@ -115,7 +121,7 @@
 with {% if reading and reading.read_again -%}
 read_again as (
 
-    {{ spark_cdc._unpaired_halves(this) | trim | indent(4) }}
+    {{ spark_cdc._unpaired_halves(this, has_origin) | trim | indent(4) }}
 
 ),
 
@@ -137,8 +143,7 @@ read_again as (
 ) }},
 
 {{ spark_cdc._typed_changes(
-    spark_cdc._last_changes(format, dialect, columns), format, dialect, key, columns, time_zone,
-    has_origin=spark_cdc._has_origin(database, schema, table)
+    spark_cdc._last_changes(format, dialect, columns), format, dialect, key, columns, time_zone, has_origin
 ) }}
 {%- if is_kept %},
 

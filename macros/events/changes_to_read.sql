@@ -7,7 +7,7 @@
 {%- endmacro -%}
 
 {#- What an incremental changes model has to read: the mapping for `_new_messages_ctes`. -#}
-{%- macro _changes_to_read(relation, raw_columns, where, splits_updates) -%}
+{%- macro _changes_to_read(relation, raw_columns, where, splits_updates, has_origin) -%}
     {%- set read_before -%}
     select _cdc_topic as topic, seen.partition, max(struct(seen.offset, seen.fingerprint)) as seen
     from {{ this }}
@@ -20,7 +20,7 @@
     {%- set partitions = spark_cdc._partitions_to_read(relation, raw_columns, read_before, where) -%}
     {%- set read_again = [] -%}
     {%- if partitions and splits_updates -%}
-        {%- for row in run_query(spark_cdc._unpaired_halves(this)).rows -%}
+        {%- for row in run_query(spark_cdc._unpaired_halves(this, has_origin)).rows -%}
             {%- do read_again.append({'topic': row[0], 'partition': row[1], 'offset': row[2]}) -%}
         {%- endfor -%}
     {%- endif -%}
@@ -30,7 +30,7 @@
 {%- endmacro -%}
 
 {#- Halves that an earlier run read and whose partners had not come: they are read once more beside the new messages. -#}
-{%- macro _unpaired_halves(changes) -%}
+{%- macro _unpaired_halves(changes, has_origin) -%}
 select pending._cdc_topic as topic, pending._cdc_partition as partition, pending._cdc_offset as offset
 from {{ changes }} as pending
 where
@@ -38,9 +38,6 @@ where
     and not exists (
         select 1
         from {{ changes }} as completed
-        where
-            completed._cdc_op = 'update'
-            and completed._cdc_error is null
-            and completed._cdc_sequence[0] = pending._cdc_sequence[0]
+        where {{ spark_cdc._completes_half('completed', 'pending', has_origin) }}
     )
 {%- endmacro -%}

@@ -25,3 +25,22 @@
         ~ ' lateral view explode(_cdc_offsets) exploded as message'
     ) -}}
 {%- endmacro -%}
+
+{#-
+    Condition on two rows of a changes model: `completed` is the whole update of which `pending` is a half. A half that came once
+    more behind its update is none that waits.
+-#}
+{%- macro _completes_half(completed, pending, has_origin=false) -%}
+    {%- set vendor_sequence = 'slice({0}._cdc_sequence, 1, size({0}._cdc_sequence) - 2)' -%}
+    {%- set conditions = [
+        pending ~ "._cdc_error.code = 'half_of_update'",
+        completed ~ "._cdc_op = 'update'",
+        completed ~ '._cdc_error is null',
+        completed ~ '._cdc_topic = ' ~ pending ~ '._cdc_topic',
+        vendor_sequence.format(completed) ~ ' = ' ~ vendor_sequence.format(pending),
+    ] -%}
+    {%- if has_origin -%}
+        {%- do conditions.append(completed ~ '._cdc_origin <=> ' ~ pending ~ '._cdc_origin') -%}
+    {%- endif -%}
+    {{- return(conditions | join(' and ')) -}}
+{%- endmacro -%}

@@ -5,6 +5,7 @@
 -#}
 {%- macro decoded(relation, format, dialect=none, raw_columns=none) -%}
     {%- do spark_cdc._require_format('decoded', format, dialect) -%}
+    {%- do spark_cdc._require_raw_columns('decoded', raw_columns) -%}
     {{- return(adapter.dispatch('decoded', 'spark_cdc')(relation, format, dialect, raw_columns)) -}}
 {%- endmacro -%}
 
@@ -13,7 +14,7 @@
 {%- endmacro -%}
 
 {%- macro spark__decoded(relation, format, dialect, raw_columns) -%}
-    {%- set rows = spark_cdc._format_macro(format, 'rows')(dialect) -%}
+    {%- set rows = spark_cdc._rows_of(format, dialect) -%}
     {%- set before = spark_cdc._overlaid('image', 'before') if rows.get('overlays') else 'before' -%}
 with {{ spark_cdc._envelope(relation, format, dialect, raw_columns, exact_numbers=not rows.get('exact')) }},
 

@@ -30,7 +30,7 @@
 -#}
 {%- macro _envelope(relation, format, dialect, raw_columns, exact_numbers=false, reading=none, where=none, with_types=true, of_messages=false, batch=none, finds_taken_offsets=false) -%}
     {%- set raw = spark_cdc._raw_columns(raw_columns) -%}
-    {%- set header = spark_cdc._format_macro(format, 'header')(dialect) -%}
+    {%- set header = spark_cdc._header_of(format, dialect) -%}
     {%- set document = none if of_messages else header.get('document') -%}
     {%- set messages = 'new_messages' if reading else 'raw_messages' -%}
     {%- set conditions = [where, spark_cdc._read_condition(reading.partitions, raw, reading.read_again) if reading] -%}
@@ -223,17 +223,20 @@ envelopes as (
         'topic': 'topic', 'partition': 'partition', 'offset': 'offset', 'timestamp': 'timestamp', 'key': 'key',
         'value': 'value', 'headers': none,
     } -%}
+    {%- do names.update(raw_columns or {}) -%}
+    {{- return(names) -}}
+{%- endmacro -%}
+
+{%- macro _require_raw_columns(macro, raw_columns) -%}
     {%- if raw_columns is not none and raw_columns is not mapping -%}
         {%- do spark_cdc._raise(
-            'messages', 'raw_columns', 'a mapping of Kafka\'s names to the raw table\'s', spark_cdc._show(raw_columns),
+            macro, 'raw_columns', 'a mapping of Kafka\'s names to the raw table\'s', spark_cdc._show(raw_columns),
             'Write raw_columns={\'value\': \'payload\'}, or leave it out where the raw table has Kafka\'s own names.'
         ) -%}
     {%- endif -%}
-    {%- for name, expression in (raw_columns or {}).items() -%}
-        {%- do spark_cdc._require_one_of('messages', 'raw_columns', name, names.keys() | list) -%}
-        {%- do names.update({name: expression}) -%}
+    {%- for name in raw_columns or {} -%}
+        {%- do spark_cdc._require_one_of(macro, 'raw_columns', name, spark_cdc._raw_columns(none).keys() | list) -%}
     {%- endfor -%}
-    {{- return(names) -}}
 {%- endmacro -%}
 
 {%- macro _require_format(macro, format, dialect) -%}

@@ -9,7 +9,7 @@
     {%- set exact_columns = columns | selectattr('family', 'in', [
         'decimal', 'float', 'double', 'string', 'variant', 'timestamp', 'timestamp_ntz'
     ]) | list -%}
-    {%- set is_exact = not exact_columns or spark_cdc._format_macro(format, 'rows')(dialect).get('exact') -%}
+    {%- set is_exact = not exact_columns or spark_cdc._rows_of(format, dialect).get('exact') -%}
     {%- set with_texts -%}
         select
             *,
@@ -20,8 +20,8 @@
     {%- if is_exact -%}
         {{- return(with_texts) -}}
     {%- endif -%}
-    {%- set header = spark_cdc._format_macro(format, 'header')(dialect) -%}
-    {%- set rows = spark_cdc._format_macro(format, 'rows')(dialect) -%}
+    {%- set header = spark_cdc._header_of(format, dialect) -%}
+    {%- set rows = spark_cdc._rows_of(format, dialect) -%}
     {%- set images = "named_struct('image', " ~ rows.image ~ ", 'before', " ~ rows.before ~ ')' -%}
     {%- if rows.get('each') -%}
         {%- set images = spark_cdc._let('element', 'get(' ~ rows.each ~ ', position)', images) -%}

@@ -33,3 +33,28 @@
     {%- set dispatch = adapter.dispatch -%}
     {{- return(dispatch(format ~ '_' ~ part, 'spark_cdc')) -}}
 {%- endmacro -%}
+
+{#- What a format's header macro gives: see `_envelope`. -#}
+{%- macro _header_of(format, dialect) -%}
+    {{- return(spark_cdc._known_parts(format ~ '_header', spark_cdc._format_macro(format, 'header')(dialect), [
+        'kind', 'kind_of_null', 'errors', 'event', 'event_calls_python', 'nested', 'splits_updates', 'names_table', 'document',
+    ] + spark_cdc._header_columns().keys() | list)) -}}
+{%- endmacro -%}
+
+{#- What a format's rows macro gives: see `_row_changes`. -#}
+{%- macro _rows_of(format, dialect) -%}
+    {{- return(spark_cdc._known_parts(format ~ '_rows', spark_cdc._format_macro(format, 'rows')(dialect), [
+        'each', 'op', 'image', 'before', 'overlays', 'half', 'complete', 'absent_is_error', 'patches', 'old_key', 'value_names',
+        'exact',
+    ])) -}}
+{%- endmacro -%}
+
+{#- Of a project's own format too: a part whose name has a slip would do nothing, silently. -#}
+{%- macro _known_parts(macro, parts, known) -%}
+    {%- for name in parts -%}
+        {%- do spark_cdc._require_one_of(
+            macro, 'return', name, known, 'Correct the spelling: macros/events/envelope.sql and row_changes.sql list the parts.'
+        ) -%}
+    {%- endfor -%}
+    {{- return(parts) -}}
+{%- endmacro -%}

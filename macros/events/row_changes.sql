@@ -32,8 +32,8 @@
     compare part by part and one type serves every format.
 -#}
 {%- macro _row_changes(format, dialect, where, columns=none, key=[]) -%}
-    {%- set header = spark_cdc._format_macro(format, 'header')(dialect) -%}
-    {%- set rows = spark_cdc._format_macro(format, 'rows')(dialect) -%}
+    {%- set header = spark_cdc._header_of(format, dialect) -%}
+    {%- set rows = spark_cdc._rows_of(format, dialect) -%}
     {%- set old_key_columns = (columns or []) | selectattr('name', 'in', key) | list if rows.get('old_key') else [] -%}
 row_changes as (
 
@@ -166,6 +166,6 @@ paired_changes as (
 {%- endmacro -%}
 
 {%- macro _last_changes(format, dialect, columns=none) -%}
-    {%- set header = spark_cdc._format_macro(format, 'header')(dialect) -%}
+    {%- set header = spark_cdc._header_of(format, dialect) -%}
     {{- return('paired_changes' if header.get('splits_updates') else 'exact_changes' if columns else 'row_changes') -}}
 {%- endmacro -%}

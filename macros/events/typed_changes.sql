@@ -5,9 +5,9 @@
 -#}
 {%- macro _typed_changes(source, format, dialect, key, columns, time_zone, has_origin=false) -%}
     {%- set value = spark_cdc._format_macro(format, 'value') -%}
-    {%- set rows = spark_cdc._format_macro(format, 'rows')(dialect) -%}
+    {%- set rows = spark_cdc._rows_of(format, dialect) -%}
     {%- set overlays = rows.get('overlays') -%}
-    {%- set header = spark_cdc._format_macro(format, 'header')(dialect) -%}
+    {%- set header = spark_cdc._header_of(format, dialect) -%}
     {%- set patchable = spark_cdc._patchable(columns, key) -%}
     {%- set names = columns | map(attribute='literal') | join(', ') -%}
 {#- In a struct, because a column of the source may have any name, also one that is used here. #}

@@ -9,12 +9,7 @@
 {%- test every_message_accounted_for(model, raw=none, raw_columns=none, changes=none, raw_is_growing=false) -%}
     {%- set test = 'every_message_accounted_for' -%}
     {%- do spark_cdc._require_relation(test, 'raw', raw) -%}
-    {%- if raw_columns is not none and raw_columns is not mapping -%}
-        {%- do spark_cdc._raise(
-            test, 'raw_columns', 'a mapping, as for spark_cdc.messages', spark_cdc._show(raw_columns),
-            'Write raw_columns: {offset: kafka_offset}, or leave it out where the raw table has Kafka\'s own names.'
-        ) -%}
-    {%- endif -%}
+    {%- do spark_cdc._require_raw_columns(test, raw_columns) -%}
     {%- if changes is not none and (changes is string or changes is mapping or changes is not iterable) -%}
         {%- do spark_cdc._raise(
             test, 'changes', 'a list of models', spark_cdc._show(changes), 'Write changes: [ref(\'...\')].'

@@ -37,15 +37,9 @@ rows_with_errors as (
         {{ prefix }}partition,
         {{ prefix }}offset,
         concat_ws(': ', {{ prefix }}error.code, {{ prefix }}error.detail) as reason
-    from rows_of_model
+    from rows_of_model as rejected
     {%- if is_changes %}
-    left anti join (
-        select slice(_cdc_sequence, 1, size(_cdc_sequence) - 2) as vendor_sequence
-        from rows_of_model
-        where _cdc_op = 'update' and _cdc_error is null
-    ) as whole_updates
-        on rows_of_model._cdc_error.code = 'half_of_update'
-        and slice(_cdc_sequence, 1, size(_cdc_sequence) - 2) = whole_updates.vendor_sequence
+    left anti join rows_of_model as completed on {{ spark_cdc._completes_half('completed', 'rejected') }}
     {%- endif %}
     where {{ prefix }}error is not null
 

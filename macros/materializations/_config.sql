@@ -35,7 +35,9 @@
     {%- endfor -%}
     {%- set key = spark_cdc._key_with_origin(key, columns, config) -%}
     {%- for name in key -%}
-        {%- do spark_cdc._require_one_of(form.materialization, 'unique_key', name, columns) -%}
+        {%- do spark_cdc._require_one_of(
+            form.materialization, 'unique_key', name, columns, 'Name columns of the changes model.'
+        ) -%}
     {%- endfor -%}
     {%- set variants = found | selectattr('dtype', 'equalto', 'variant') | map(attribute='name') | list -%}
     {%- set types = {} -%}

@@ -1,5 +1,5 @@
-{#- In what the two materializations differ: see `_apply_changes`. `config` as in `_apply_config`. -#}
-{%- macro _form(materialization, config) -%}
+{#- In what the two materializations differ: see `_apply_changes`. -#}
+{%- macro _form(materialization) -%}
     {{- return({
         'cdc_current': {
             'materialization': 'cdc_current',

@@ -7,5 +7,5 @@
     source tables `_cdc_origin` is part of the key unless origins_share_keys is true.
 -#}
 {%- materialization cdc_current, adapter='spark' -%}
-    {{ return(spark_cdc._apply_changes(spark_cdc._form('cdc_current', config))) }}
+    {{ return(spark_cdc._apply_changes(spark_cdc._form('cdc_current'))) }}
 {%- endmaterialization -%}

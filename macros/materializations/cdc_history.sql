@@ -16,5 +16,5 @@
     Another value of these needs a run with --full-refresh.
 -#}
 {%- materialization cdc_history, adapter='spark' -%}
-    {{ return(spark_cdc._apply_changes(spark_cdc._form('cdc_history', config))) }}
+    {{ return(spark_cdc._apply_changes(spark_cdc._form('cdc_history'))) }}
 {%- endmaterialization -%}

@@ -4,7 +4,7 @@
     {%- set found = spark_cdc._models_of(kinds) -%}
     {%- if name not in found -%}
         {%- do spark_cdc._raise(
-            operation, 'model', 'one of ' ~ found | sort | join(', '), spark_cdc._show(name),
+            operation, 'model', 'one of ' ~ spark_cdc._names_found(found), spark_cdc._show(name),
             'Write --args \'{model: ' ~ (found | sort | first or 'orders') ~ '}\'.'
         ) -%}
     {%- endif -%}
@@ -17,7 +17,7 @@
     {%- set names = found | sort if names is none else names -%}
     {%- if names is string or names is mapping or names is not iterable or names | reject('in', found) | list -%}
         {%- do spark_cdc._raise(
-            operation, 'models', 'a list of ' ~ found | sort | join(', '), spark_cdc._show(names),
+            operation, 'models', 'a list of ' ~ spark_cdc._names_found(found), spark_cdc._show(names),
             'Leave it out for all of them.'
         ) -%}
     {%- endif -%}
@@ -26,6 +26,10 @@
         {%- do nodes.append(found[name]) -%}
     {%- endfor -%}
     {{- return(nodes) -}}
+{%- endmacro -%}
+
+{%- macro _names_found(found) -%}
+    {{- return(found | sort | join(', ') or 'what this operation is for, of which this project has none') -}}
 {%- endmacro -%}
 
 {#- Model name -> node. Kinds: messages, changes, cdc_current, cdc_history. -#}
@@ -73,7 +77,7 @@
     {%- endfor -%}
     {%- if names is string or names is mapping or names is not iterable or names | reject('in', found) | list -%}
         {%- do spark_cdc._raise(
-            operation, 'sources', 'a list of ' ~ found | sort | join(', '), spark_cdc._show(names), 'Leave it out for none.'
+            operation, 'sources', 'a list of ' ~ spark_cdc._names_found(found), spark_cdc._show(names), 'Leave it out for none.'
         ) -%}
     {%- endif -%}
     {%- set nodes = [] -%}

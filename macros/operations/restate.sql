@@ -34,7 +34,7 @@
     {%- set materialization = node.config.materialized -%}
     {%- set settings = spark_cdc._apply_config(materialization, node.config) -%}
     {%- set all_changes = spark_cdc._temporary_view(temporaries, 'changes', render(node.raw_code)) -%}
-    {%- set table = spark_cdc._table(spark_cdc._form(materialization, node.config), settings.key, all_changes, node.config) -%}
+    {%- set table = spark_cdc._table(spark_cdc._form(materialization), settings.key, all_changes, node.config) -%}
     {%- set stored = spark_cdc._stored_source_columns(table, relation) -%}
     {%- set table = dict(table, columns=table.columns | select('in', stored) | list) -%}
     {%- set chosen -%}

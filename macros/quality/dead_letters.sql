@@ -8,11 +8,9 @@
     came later is not among them.
 -#}
 {%- macro dead_letters(messages, changes=[]) -%}
-    {%- if messages is string or messages is not iterable or messages | length == 0 -%}
-        {%- do spark_cdc._raise(
-            'dead_letters', 'messages', 'a list of relations, such as [ref(\'stg_shop__messages\')]',
-            spark_cdc._show(messages), 'Put the relation in square brackets.'
-        ) -%}
+    {%- do spark_cdc._require_relations('dead_letters', {'messages': messages}) -%}
+    {%- if changes != [] -%}
+        {%- do spark_cdc._require_relations('dead_letters', {'changes': changes}) -%}
     {%- endif -%}
     {{- return(adapter.dispatch('dead_letters', 'spark_cdc')(messages, changes)) -}}
 {%- endmacro -%}
@@ -41,11 +39,7 @@ rejected_changes as (
         and not exists (
             select 1
             from {{ relation }} as completed
-            where
-                rejected._cdc_error.code = 'half_of_update'
-                and completed._cdc_error is null
-                and completed._cdc_topic = rejected._cdc_topic
-                and array_contains(completed._cdc_offsets, rejected._cdc_offsets[0])
+            where {{ spark_cdc._completes_half('completed', 'rejected') }}
         )
     {{ 'union all' if not loop.last }}
     {%- else %}

@@ -1,6 +1,6 @@
 {#- The columns that a model declares: {'amount': 'decimal(20,4)', 'placed_at': 'timestamp_ntz from microseconds'}. -#}
 
-{%- macro _columns(columns, format, macro) -%}
+{%- macro _columns(columns, macro) -%}
     {%- if columns is not mapping or columns | length == 0 -%}
         {%- do spark_cdc._raise(
             macro, 'columns', 'a mapping of column names to types, such as {\'id\': \'bigint\'}',
@@ -15,7 +15,7 @@
                 'A source column of that name cannot be read; leave it out.'
             ) -%}
         {%- endif -%}
-        {%- do parsed.append(spark_cdc._column(name, declaration, format, macro)) -%}
+        {%- do parsed.append(spark_cdc._column(name, declaration, macro)) -%}
     {%- endfor -%}
     {{- return(parsed) -}}
 {%- endmacro -%}
@@ -31,7 +31,7 @@
     {%- endfor -%}
 {%- endmacro -%}
 
-{%- macro _column(name, declaration, format, macro) -%}
+{%- macro _column(name, declaration, macro) -%}
     {%- set words = (declaration | string | lower | trim).split(' from ') -%}
     {%- set type = words[0] | replace(' ', '') -%}
     {%- set encoding = words[1] | trim if words | length > 1 else none -%}

@@ -130,7 +130,7 @@ class Decoder:
         if columns is None:
             return
         try:
-            self.library.call("_columns", columns, next(iter(self.formats)), "decode")
+            self.library.call("_columns", columns, "decode")
         except CompilerError as error:
             raise UsageError(f"option --columns: {error}") from None
         for name in itertools.chain.from_iterable(self.options.keys.values()):
@@ -261,7 +261,7 @@ class Decoder:
         return bool(self._header(file).get("splits_updates"))
 
     def _header(self, file: _File) -> dict[str, Any]:
-        return self.library.call("_format_macro", file.format, "header")(file.dialect)
+        return self.library.call("_header_of", file.format, file.dialect)
 
     def _decode(self, spark: SparkSession, batch: list[_File], columns: dict[str, str] | None) -> None:
         places = [(file, message) for file in batch for message in file.messages]
@@ -335,7 +335,7 @@ class Decoder:
         return {(row["partition"], row["position"]): row for row in rows}
 
     def _parsed_columns(self, file: _File, columns: dict[str, str]) -> list[dict[str, Any]]:
-        return self.library.call("_columns", columns, file.format, "changes")
+        return self.library.call("_columns", columns, "changes")
 
     def _call_changes(self, relation: str, file: _File, key: list[str], columns: dict[str, str]) -> str:
         return self.library.changes(

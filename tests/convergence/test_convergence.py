@@ -18,7 +18,7 @@ LAKES = ("iceberg", "delta")
 SPELLING = "Correct the spelling, or leave the argument out where it has a default."
 WRONG = {
     "wrong_tracked": "spark_cdc.cdc_history: argument `track_columns` must be one of amount, name, note; got `id`. "
-    + SPELLING,
+    "Name columns that are not part of the key.",
     "wrong_tracked_text": "spark_cdc.cdc_history: argument `track_columns` must be a list of column names, such as ['id']; got `amount`. "
     "Leave it out, and a change of any column makes a version.",
     "wrong_unchanged": "spark_cdc.cdc_history: argument `keep_unchanged` must be one of True, False; got `yes`. "

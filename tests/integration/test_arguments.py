@@ -90,7 +90,8 @@ CASES = {
     ),
     "key_not_declared": (
         changes(key="['ID']"),
-        f"spark_cdc.changes: argument `key` must be one of id, amount; got `ID`. {SPELLING}",
+        f"spark_cdc.changes: argument `key` must be one of id, amount; got `ID`. "
+        "Declare it in `columns`, or take it out of `key`.",
     ),
     "no_columns": (
         changes(columns=None),
@@ -116,6 +117,19 @@ CASES = {
         "spark_cdc.messages(source('raw', 'messages'), format='canal', raw_columns=['payload'])",
         "spark_cdc.messages: argument `raw_columns` must be a mapping of Kafka's names to the raw table's; got `['payload']`. "
         "Write raw_columns={'value': 'payload'}, or leave it out where the raw table has Kafka's own names.",
+    ),
+    "changes_raw_columns_as_list": (
+        changes(raw_columns="['payload']"),
+        "spark_cdc.changes: argument `raw_columns` must be a mapping of Kafka's names to the raw table's; got `['payload']`. "
+        "Write raw_columns={'value': 'payload'}, or leave it out where the raw table has Kafka's own names.",
+    ),
+    "dead_letters_of_one_relation": (
+        f"spark_cdc.dead_letters(messages={CHANGES})",
+        "spark_cdc.dead_letters: argument `messages` must be a list of relations, such as [ref('orders')]; got ",
+    ),
+    "dead_letters_of_one_changes_model": (
+        f"spark_cdc.dead_letters(messages=[{CHANGES}], changes={CHANGES})",
+        "spark_cdc.dead_letters: argument `changes` must be a list of relations, such as [ref('orders')]; got ",
     ),
     "unknown_type": (
         columns("amount", "number"),

@@ -27,10 +27,10 @@ WRONG = {
         "argument": "unique_key", "allowed": "a list of column names, such as ['id']", "got": "nothing", "next_step": KEY_STEP,
     }),
     "key_misspelt": ("unique_key=['ID']", SELECT, {
-        "argument": "unique_key", "allowed": "one of id, name", "got": "`ID`", "next_step": SPELLING,
+        "argument": "unique_key", "allowed": "one of id, name", "got": "`ID`", "next_step": "Name columns of the changes model.",
     }),
     "key_reserved": ("unique_key=['_cdc_op']", SELECT, {
-        "argument": "unique_key", "allowed": "one of id, name", "got": "`_cdc_op`", "next_step": SPELLING,
+        "argument": "unique_key", "allowed": "one of id, name", "got": "`_cdc_op`", "next_step": "Name columns of the changes model.",
     }),
     "key_twice": ("unique_key=['id', 'id']", SELECT, {
         "argument": "unique_key", "allowed": "a list that names each column once", "got": "`['id', 'id']`",

@@ -1199,7 +1199,7 @@ def test_a_message_with_an_error_gives_no_values(session: SparkSession, library:
 def test_a_variant_holds_every_number_as_it_stands(
     text: str, held: str | None, session: SparkSession, library: MacroLibrary
 ) -> None:
-    [column] = library.call("_columns", {"doc": "variant"}, "canal", "changes")
+    [column] = library.call("_columns", {"doc": "variant"}, "changes")
     given = session.createDataFrame([(text,)], "text string")
     [row] = given.selectExpr(f"to_json({library.call('value', 'text', column)}) as doc").collect()
     assert row.doc == held

@@ -133,6 +133,11 @@ MODELS = {
             ('update', array(7.0, 2.0, 0.0), null, 't', 0, 2L)
         as changes(_cdc_op, _cdc_sequence, _cdc_error, _cdc_topic, _cdc_partition, _cdc_offset)
     """,
+    "changes_of_two_topics": """
+        select * from {{ ref('changes_with_halves') }} where _cdc_error is not null
+        union all select * except (_cdc_topic), 'u' as _cdc_topic
+        from {{ ref('changes_with_halves') }} where _cdc_error is null
+    """,
     "changes_with_errors": """
         select * from {{ ref('changes_with_halves') }}
         union all select * from values
@@ -399,6 +404,12 @@ CASES = [
     ),
     Case("changes without errors pass", "no_errors", "changes_good"),
     Case("a half whose update came whole later is no error", "no_errors", "changes_with_halves"),
+    Case(
+        "an update of another topic is not that of a half",
+        "no_errors",
+        "changes_of_two_topics",
+        found=("t 0 1 half_of_update: before",),
+    ),
     Case(
         "changes with errors are found with code and detail",
         "no_errors",
@@ -683,8 +694,8 @@ KEY_SAYS = f"argument `key` must be a list of column names, such as ['id']; got 
         (
             "every_message_accounted_for",
             {"raw": RAW, "raw_columns": "offset"},
-            "argument `raw_columns` must be a mapping, as for spark_cdc.messages; got `offset`. Write "
-            "raw_columns: {offset: kafka_offset}, or leave it out where the raw table has Kafka's own names.",
+            "argument `raw_columns` must be a mapping of Kafka's names to the raw table's; got `offset`. Write "
+            "raw_columns={'value': 'payload'}, or leave it out where the raw table has Kafka's own names.",
         ),
         (
             "every_message_accounted_for",

@@ -136,7 +136,7 @@ def read(
     raw_columns = {"headers": "headers"}
     if macro == "changes":
         sql = library.call(macro, "raw", format=format_name, raw_columns=raw_columns, **arguments)
-        library_columns = library.call("_columns", arguments["columns"], format_name, "changes")
+        library_columns = library.call("_columns", arguments["columns"], "changes")
         frame = session.sql(sql)
         types = dict(frame.dtypes)
         for column in library_columns:

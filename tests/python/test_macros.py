@@ -78,3 +78,8 @@ def test_names_of_models_are_quoted(library: MacroLibrary) -> None:
     query = changes(library, table="o'r`x", columns={"id": "bigint", "a`b'c": "string"})
     assert "'o\\'r`x'" in query
     assert "`a``b'c`" in query
+
+
+def test_a_part_of_a_format_that_nothing_reads_is_a_slip(library: MacroLibrary) -> None:
+    with pytest.raises(CompilerError, match="spark_cdc.acme_rows: .* must be one of op, image; got `imagee`"):
+        library.call("_known_parts", "acme_rows", {"op": "'insert'", "imagee": "message.row"}, ["op", "image"])

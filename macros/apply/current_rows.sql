@@ -21,13 +21,13 @@
 {%- macro spark__current_rows(changes, key, columns, carries_over, variants, patched_columns) -%}
     {{- return(spark_cdc._current_rows_of_effects(
         '(' ~ spark_cdc._effects(changes, key, columns, patched_columns) ~ ')', changes, key, columns, carries_over,
-        variants, {}, patched_columns
+        variants, patched_columns
     )) -}}
 {%- endmacro -%}
 
-{%- macro _current_rows_of_effects(effects, changes, key, columns, carries_over, variants=[], options={}, patched=[]) -%}
+{%- macro _current_rows_of_effects(effects, changes, key, columns, carries_over, variants=[], patched=[], options={}) -%}
 with {{ 'recursive ' if carries_over }}{{ spark_cdc._row_state_ctes(
-    effects, changes, key, columns, carries_over, patched, variants
+    effects, changes, key, columns, carries_over, variants, patched
 ) }},
 
 row_states_in_order as (

@@ -56,7 +56,13 @@
         where _cdc_error is null and _cdc_op <> 'truncate'
     )
     -- a column that stands in for a key may be null; the old key's row has ended all the same
-    where _cdc_is_retraction{% for name in key %}{{ ' or (' if loop.first else ' and ' }}{{ spark_cdc._quote(name) }} is not null{% endfor %})
+    where
+        _cdc_is_retraction
+        or (
+            {%- for name in key %}
+            {{ 'and ' if not loop.first }}{{ spark_cdc._quote(name) }} is not null
+            {%- endfor %}
+        )
 {%- endmacro -%}
 
 {#- Of a key's effects: where a message is there twice, or a key is left and taken at one place, the row that stays is the last. -#}

@@ -36,13 +36,13 @@
 {%- macro spark__history_rows(changes, key, columns, carries_over, variants, options, patched_columns) -%}
     {{- return(spark_cdc._history_rows_of_effects(
         '(' ~ spark_cdc._effects(changes, key, columns, patched_columns) ~ ')', changes, key, columns, carries_over,
-        variants, options, patched_columns
+        variants, patched_columns, options
     )) -}}
 {%- endmacro -%}
 
-{%- macro _history_rows_of_effects(effects, changes, key, columns, carries_over, variants=[], options={}, patched=[]) -%}
+{%- macro _history_rows_of_effects(effects, changes, key, columns, carries_over, variants=[], patched=[], options={}) -%}
 with {{ 'recursive ' if carries_over }}{{ spark_cdc._row_state_ctes(
-    effects, changes, key, columns, carries_over, patched, variants
+    effects, changes, key, columns, carries_over, variants, patched
 ) }},
 
 {{ spark_cdc._version_ctes(key, columns, variants, options) }}

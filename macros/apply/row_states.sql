@@ -8,10 +8,10 @@
     effects       a relation with `_event_columns()`
     changes       all changes; truncates are taken from it, because they act on whatever comes late
     carries_over  whether a row may take values over from the key that it had before (`_cdc_takes_over`)
-    patched       the columns of which a change patches a part
     variants      those of the columns that are VARIANT
+    patched       the columns of which a change patches a part
 -#}
-{%- macro _row_state_ctes(effects, changes, key, columns, carries_over, patched=[], variants=[]) -%}
+{%- macro _row_state_ctes(effects, changes, key, columns, carries_over, variants=[], patched=[]) -%}
     {%- set others = columns | reject('in', key) | list -%}
     {%- set row_identity = ['_cdc_first_key', '_cdc_first_life'] if carries_over else key -%}
     {%- set events = 'events_of_first_lives' if carries_over else 'events' -%}

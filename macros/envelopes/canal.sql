@@ -121,7 +121,8 @@ struct<
 {%- macro default__canal_rows(dialect) -%}
     {%- set overlays = dialect != 'flink' -%}
     {%- set deleted = 'cast(map() as map<string,string>)' if overlays else 'element' -%}
-    {%- set leaves_out_nulls = "message.type = 'UPDATE' and size(array_except(map_keys(get(message.old, position)), map_keys(element))) > 0" -%}
+    {%- set leaves_out_nulls = "message.type = 'UPDATE' and "
+        ~ 'size(array_except(map_keys(get(message.old, position)), map_keys(element))) > 0' -%}
     {{- return({
         'each': spark_cdc._canal_list(dialect),
         'op': "case message.type when 'DELETE' then 'delete' when 'UPDATE' then 'update' when 'INSERT' then 'insert' else 'snapshot' end",

@@ -510,7 +510,8 @@
             ~ spark_cdc.value(text, dict(column, encoding='bits'), time_zone) if family == 'bigint' else '' -%}
         {%- do read_as.append(
             'when octet_length(' ~ text ~ ') % 4 = 0 and coalesce(' ~ type
-            ~ " in ('bytes', 'io.debezium.data.Bits') or startswith(" ~ type ~ ", 'org.apache.kafka.connect.data.Decimal'), false) then case when " ~ is_bare ~ ' then ' ~ plain
+            ~ " in ('bytes', 'io.debezium.data.Bits') or startswith(" ~ type
+            ~ ", 'org.apache.kafka.connect.data.Decimal'), false) then case when " ~ is_bare ~ ' then ' ~ plain
             ~ of_bits ~ ' end'
         ) -%}
     {%- endif -%}

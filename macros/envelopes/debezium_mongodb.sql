@@ -92,7 +92,9 @@
 {%- macro _debezium_mongodb_identity() -%}
     {%- set id = "element_at(" ~ spark_cdc._debezium_key('key') ~ ", 'id')" -%}
     {{- return(
-        "case when " ~ id ~ " rlike r'^\\s*(?:[\\{\\[\"]|(?:-?[0-9]+(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null)\\s*\\z)' then concat('{\"_id\":', " ~ id
+        "case when " ~ id
+        ~ " rlike r'^\\s*(?:[\\{\\[\"]|(?:-?[0-9]+(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null)\\s*\\z)' "
+        ~ "then concat('{\"_id\":', " ~ id
         ~ ", '}') else to_json(named_struct('_id', " ~ id ~ ")) end"
     ) -}}
 {%- endmacro -%}
@@ -116,6 +118,7 @@
     {%- do header.update({
         'event': spark_cdc._debezium_mongodb_event(),
         'event_calls_python': true,
+        'type_codes': 'mongodb',
         'schema_name': none,
         'table_name': 'event.source.collection',
         'sequence': spark_cdc._debezium_mongodb_sequence('event.source', 'event.op'),

@@ -10,7 +10,8 @@
     not in a row is NULL, and an empty text cannot be told from it).
 -#}
 {%- macro default__dms_schema(dialect, with_types) -%}
-    {%- set table_def = 'struct<' ~ ('columns: map<string,struct<type: string>>, ' if with_types else '') ~ '`primary-key`: array<string>>' -%}
+    {%- set columns = 'columns: map<string,struct<type: string>>, ' if with_types else '' -%}
+    {%- set table_def = 'struct<' ~ columns ~ '`primary-key`: array<string>>' -%}
 struct<
     data: map<string,string>,
     `before-image`: map<string,string>,

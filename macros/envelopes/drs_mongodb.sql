@@ -97,6 +97,7 @@ struct<
         'schema_name': none,
         'table_name': 'message.coll',
         'names_table': true,
+        'type_codes': 'mongodb',
         'op': 'message.op',
         'sequence': 'coalesce(' ~ sequence ~ ', cast(array() as array<decimal(20,0)>))',
         'committed_at': spark_cdc._instant('message.es', 'milliseconds'),

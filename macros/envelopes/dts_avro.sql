@@ -29,7 +29,8 @@ struct<
     {%- set others = ['COMMAND', 'FILL', 'FINISH', 'CONTROL', 'RDB', 'NOOP'] -%}
     {%- set operation = 'message.operation' -%}
     {%- set names = "split(message.objectName, r'\\.')" -%}
-    {%- set table_name = 'case when size(' ~ names ~ ') > 1 then ' ~ spark_cdc._dts_avro_name('element_at(' ~ names ~ ', -1)') ~ ' end' -%}
+    {%- set table_name = 'case when size(' ~ names ~ ') > 1 then '
+        ~ spark_cdc._dts_avro_name('element_at(' ~ names ~ ', -1)') ~ ' end' -%}
     {#- The statement alone tells that it empties the table; the name before the table's is what it may name beside it. -#}
     {%- set qualifier = 'case when size(' ~ names ~ ') > 1 then '
         ~ spark_cdc._dts_avro_name('element_at(' ~ names ~ ', -2)') ~ ' end' -%}
@@ -93,6 +94,7 @@ struct<
         'schema_name': 'case when size(' ~ names ~ ') = 3 then ' ~ spark_cdc._dts_avro_name('get(' ~ names ~ ', 1)') ~ ' end',
         'table_name': table_name,
         'names_table': true,
+        'type_codes': 'dts',
         'op': operation,
         'sequence': 'cast(array() as array<decimal(20,0)>)',
         'committed_at': 'case when message.sourceTimestamp > 0 then '

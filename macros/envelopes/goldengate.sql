@@ -39,7 +39,8 @@ struct<
             ~ image ~ '[left(entry.key, length(entry.key) - 10)] is not null)'
         ) -%}
     {%- endfor -%}
-    {%- set contradicts = "(contains(value, '_isMissing') and (coalesce(" ~ contradictions | join(', false) or coalesce(') ~ ', false)))' -%}
+    {%- set contradicts = "(contains(value, '_isMissing') and (coalesce("
+        ~ contradictions | join(', false) or coalesce(') ~ ', false)))' -%}
     {#- A message of the other dialect: its images would be taken for columns. -#}
     {%- if dialect == 'row' -%}
         {%- set holds_images -%}
@@ -59,7 +60,9 @@ struct<
     {%- set parts = "split(" ~ table ~ ", r'\\.')" -%}
     {%- set part = namespace(names=[]) -%}
     {%- for place in [3, 2] -%}
-        {%- do part.names.append('case when size(' ~ parts ~ ') between ' ~ place ~ ' and 3 then get(' ~ parts ~ ', size(' ~ parts ~ ') - ' ~ place ~ ') end') -%}
+        {%- do part.names.append(
+            'case when size(' ~ parts ~ ') between ' ~ place ~ ' and 3 then get(' ~ parts ~ ', size(' ~ parts ~ ') - ' ~ place ~ ') end'
+        ) -%}
     {%- endfor -%}
     {%- if dialect == 'row' -%}
         {%- set key_columns = "from_json(coalesce(message['primary_keys'], message['priamry_keys']), 'array<string>')" -%}

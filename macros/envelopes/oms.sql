@@ -28,7 +28,8 @@ struct<
     {%- set rows = ['INSERT', 'UPDATE', 'DELETE', 'ROW'] -%}
     {%- set op = 'message.recordType' -%}
     {%- set meta = 'message.allMetaData' -%}
-    {%- set before, after = spark_cdc._oms_has_columns('message.prevStruct', dialect), spark_cdc._oms_has_columns('message.postStruct', dialect) -%}
+    {%- set before = spark_cdc._oms_has_columns('message.prevStruct', dialect) -%}
+    {%- set after = spark_cdc._oms_has_columns('message.postStruct', dialect) -%}
     {#- A statement is OMS's own entry of the image after; one that stands before it alone says the same. -#}
     {%- set ddl_before, ddl_after = "element_at(message.prevStruct, 'ddl')", "element_at(message.postStruct, 'ddl')" -%}
     {%- set ddl = 'coalesce(' ~ ddl_after ~ ', ' ~ ddl_before ~ ')' -%}
@@ -95,6 +96,7 @@ struct<
         'schema_name': none,
         'table_name': table,
         'names_table': true,
+        'type_codes': 'oms_mysql',
         'op': op,
         'sequence': 'array(' ~ sequence ~ ')',
         'committed_at': 'case when ' ~ meta ~ ".`timestamp` <> '0' then " ~ committed_at ~ ' end',

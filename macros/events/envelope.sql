@@ -9,26 +9,38 @@
     `<format>_schema(dialect, with_types)`
                                  the envelope's fields as a from_json struct; row images as map<string, string>. Without
                                  `with_types` the columns' types may be left out, if the format can do without
-    `<format>_header(dialect)`   a mapping of SQL expressions over `message`: kind and what `_header_columns` lists;
-                                 `errors`, see `_first_error`; further `event`, an expression over `message` that all others may
-                                 read by that name, `event_calls_python`, true where it does (it is then evaluated once,
-                                 below all filters), `nested`, the text of an object below the message whose keys may not
-                                 stand twice, `splits_updates`, true where an update may be two messages, `names_table`,
-                                 true where a row or a truncate without a table is an error, `kind_of_null`, the kind of a
-                                 Kafka null where it is not always a tombstone, and `document`, where a message is no JSON: an
-                                 expression over the raw `value`, mostly a Python function, that gives it as JSON text. That
-                                 text is `value` from then on, also in a messages model
-    `<format>_rows(dialect)`     a mapping of SQL expressions over `message`: see `_row_changes`
+    `<format>_header(dialect)`   a mapping, see below
+    `<format>_rows(dialect)`     a mapping, see `_row_changes`
     `<format>_value(text, column, time_zone, dialect)`
                                  SQL of a value as the format writes one of the declared type: mostly `value` with an
                                  encoding of the format's own
+
+    The header's SQL expressions over `message`: kind and what `_header_columns` lists, and
+
+    errors        see `_first_error`
+    event         what all others may read by that name
+    nested        the keys of an object below the message, which may not stand twice
+    kind_of_null  the kind of a Kafka null, where it is not always a tombstone
+    document      where a message is no JSON, an expression over the raw `value`, mostly a Python function, that gives it as JSON
+                  text. That text is `value` from then on, also in a messages model
+
+    And what is true, or left out:
+
+    event_calls_python  the event is then evaluated once, below all filters
+    splits_updates      an update may be two messages
+    names_table         a row or a truncate without a table is an error
+
+    `type_codes` names the vendor whose types `cdc_type` knows the columns by, where that is not the format's own name.
 
     `of_messages` says that the relation is a messages model: its `value` is a document already. `batch` is an expression in the
     place of the run's own start. `finds_taken_offsets` makes a message an error where another one stands at its place.
 
     Why maps of texts: they keep absent and null apart, show a key that stands twice, and need no declared columns.
 -#}
-{%- macro _envelope(relation, format, dialect, raw_columns, exact_numbers=false, reading=none, where=none, with_types=true, of_messages=false, batch=none, finds_taken_offsets=false) -%}
+{%- macro _envelope(
+    relation, format, dialect, raw_columns, exact_numbers=false, reading=none, where=none, with_types=true, of_messages=false,
+    batch=none, finds_taken_offsets=false
+) -%}
     {%- set raw = spark_cdc._raw_columns(raw_columns) -%}
     {%- set header = spark_cdc._header_of(format, dialect) -%}
     {%- set document = none if of_messages else header.get('document') -%}
@@ -182,7 +194,9 @@ envelopes as (
             else {{ header.kind | trim | indent(12) }}
         end as kind,
         {%- for name, type in spark_cdc._header_columns().items() %}
-        case when error_code is null then {{ header.get(name) | trim | indent(12) if header.get(name) and (with_types or name != 'column_types') else 'cast(null as ' ~ type ~ ')' }} end as {{ name }}{{ ',' if not loop.last }}
+        {%- set is_told = header.get(name) and (with_types or name != 'column_types') %}
+        {%- set value = header[name] | trim | indent(12) if is_told else 'cast(null as ' ~ type ~ ')' %}
+        case when error_code is null then {{ value }} end as {{ name }}{{ ',' if not loop.last }}
         {%- endfor %}
     from checked
 

@@ -32,6 +32,7 @@
     {%- set message_again = 'get(' ~ spark_cdc._parsed(format, dialect, true, false) ~ '.message, 0)' -%}
     {%- set texts_again = spark_cdc._let('image', spark_cdc._unquoted_image('exact.image'), spark_cdc._texts('image', columns)) -%}
     {%- set before_again = spark_cdc._let('image', spark_cdc._unquoted_image('exact.before'), spark_cdc._texts('image', columns)) -%}
+    {%- set holds_other_numbers = spark_cdc._holds_other_numbers(exact_columns, rows.get('value_names') or '{}') -%}
 select
     * except (image_texts, before_texts, exact),
     case when exact is null then image_texts else {{ texts_again | indent(4) }} end as image_texts,
@@ -40,7 +41,7 @@ from (
     select
         *,
         case
-            when kind = 'rows' and ({{ spark_cdc._holds_other_numbers(exact_columns, rows.get('value_names') or '{}') | trim | indent(12) }})
+            when kind = 'rows' and ({{ holds_other_numbers | trim | indent(12) }})
                 then case
                     when {{ spark_cdc._holds_bare_fractions('value') }}
                         then {{ spark_cdc._let('message', message_again, images) | indent(20) }}
@@ -74,10 +75,11 @@ from (
 {%- macro _holds_other_numbers(columns, value_names) -%}
     {%- for column in columns %}
     {%- set of_column = value_names | replace('{}', modules.re.escape(column.name)) ~ '"\\s*+:\\s*+(?:-?[0-9]++[.eE]|-0|[\\[{])' -%}
+    {%- set may_have_escape = modules.re.search('["\\\\/\\x00-\\x1f]', column.name) -%}
     case
         when {{ spark_cdc._may_be_another_number('image_texts.' ~ column.quoted, column) }}
             or {{ spark_cdc._may_be_another_number('before_texts.' ~ column.quoted, column) }}
-            then {{ 'true' if modules.re.search('["\\\\/\\x00-\\x1f]', column.name) else 'value rlike ' ~ spark_cdc._literal('"' ~ of_column) }}
+            then {{ 'true' if may_have_escape else 'value rlike ' ~ spark_cdc._literal('"' ~ of_column) }}
         else false
     end or{{ ' ' }}
     {%- endfor %}

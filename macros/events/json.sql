@@ -10,7 +10,8 @@
 -#}
 {%- macro _parsed(format, dialect, exact_numbers, with_types=true) -%}
     {%- set plain = "concat('{\"message\":[', try_validate_utf8(value), '],\"numbers_quoted\":false}')" -%}
-    {%- set quoted = "concat('{\"message\":[', " ~ spark_cdc._quote_numbers('try_validate_utf8(value)') ~ ", '],\"numbers_quoted\":true}')" -%}
+    {%- set quoted = "concat('{\"message\":[', " ~ spark_cdc._quote_numbers('try_validate_utf8(value)')
+        ~ ", '],\"numbers_quoted\":true}')" -%}
     {%- set schema = spark_cdc._format_macro(format, 'schema')(dialect, with_types) -%}
 from_json(
     {{ quoted if exact_numbers else plain }},
@@ -34,7 +35,8 @@ from_json(
     {%- set marks_doubled = "case when " ~ text ~ " rlike r'\\x{FDD0}|\\\\u[fF][dD]{2}0' then regexp_replace(" ~ text
         ~ ", r'\\x{FDD0}|(?<!\\\\)((?:\\\\\\\\)*+)\\\\u[fF][dD]{2}0', '$1\\uFDD0\\uFDD0') else " ~ text ~ " end" -%}
     {{- return(
-        "regexp_replace(" ~ marks_doubled ~ ", r'(?s)\\G(" ~ spark_cdc._whole_numbers_and_texts() ~ ")(" ~ number ~ ")', '$1\"\\uFDD0$2\"')"
+        "regexp_replace(" ~ marks_doubled ~ ", r'(?s)\\G(" ~ spark_cdc._whole_numbers_and_texts()
+        ~ ")(" ~ number ~ ")', '$1\"\\uFDD0$2\"')"
     ) -}}
 {%- endmacro -%}
 
@@ -79,7 +81,8 @@ end
     {%- set low = "\\\\u[dD][c-fC-F][0-9a-fA-F]{2}" -%}
     {%- set high = "\\\\u[dD][89abAB][0-9a-fA-F]{2}" -%}
     {{- return(
-        "contains(" ~ text ~ ", '\\\\u') and replace(" ~ text ~ ", '\\\\\\\\', '  ') rlike r'" ~ high ~ "(?!" ~ low ~ ")|(?<!" ~ high ~ ")" ~ low ~ "'"
+        "contains(" ~ text ~ ", '\\\\u') and replace(" ~ text ~ ", '\\\\\\\\', '  ') rlike r'"
+        ~ high ~ "(?!" ~ low ~ ")|(?<!" ~ high ~ ")" ~ low ~ "'"
     ) -}}
 {%- endmacro -%}
 

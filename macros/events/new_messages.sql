@@ -18,7 +18,8 @@ select * from values
     {%- endif -%}
     {%- set places = [] -%}
     {%- for row in partitions -%}
-        {%- set after = ' and ' ~ raw.offset ~ ' > ' ~ row.after_offset | int if row.after_offset is not none and not row.has_late else '' -%}
+        {%- set is_behind = row.after_offset is not none and not row.has_late -%}
+        {%- set after = ' and ' ~ raw.offset ~ ' > ' ~ row.after_offset | int if is_behind else '' -%}
         {%- do places.append(spark_cdc._is_partition(raw, row) ~ after ~ ' and ' ~ raw.offset ~ ' <= ' ~ row.up_to_offset | int) -%}
     {%- endfor -%}
     {%- for row in read_again -%}

@@ -3,7 +3,8 @@
     which numbers have their own texts; where a format sends an update as two messages, `paired_changes`. Stands on the CTE
     `envelopes`. The last of them has the name that `_last_changes` gives.
 
-    A format's `<format>_rows` is a mapping of plain SQL expressions over `message`, evaluated for messages of kind `rows`:
+    A format's `<format>_rows` is a mapping of plain SQL expressions over `message`, evaluated for messages of kind `rows`; of
+    `overlays` and `exact`, which say how others are read, `true` or nothing:
 
     each      a list in which each element is one row, where a message holds several; the others then also read `element`
               and `position`

@@ -17,7 +17,8 @@ decoded as (
         *,
         named_struct(
             {%- for column in columns %}
-            {{ column.literal }}, {{ value('image_texts.' ~ column.quoted, column, time_zone, dialect) | indent(12) }}{{ ',' if not loop.last }}
+            {%- set decoded = value('image_texts.' ~ column.quoted, column, time_zone, dialect) %}
+            {{ column.literal }}, {{ decoded | indent(12) }}{{ ',' if not loop.last }}
             {%- endfor %}
         ) as decoded_image
     from {{ source }}
@@ -34,7 +35,8 @@ decoded_pairs as (
             {%- set text = 'before_texts.' ~ column.quoted %}
             {{ column.literal }}, case
                 {%- if overlays %}
-                when {{ text }} is null then case when not map_contains_key(before, {{ column.literal }}) then decoded_image.{{ column.quoted }} end
+                when {{ text }} is null
+                    then case when not map_contains_key(before, {{ column.literal }}) then decoded_image.{{ column.quoted }} end
                 {%- else %}
                 when {{ text }} <=> image_texts.{{ column.quoted }} then decoded_image.{{ column.quoted }}
                 {%- endif %}
@@ -45,7 +47,9 @@ decoded_pairs as (
         case
             when op in ('delete', 'truncate'){{ ' or complete' if rows.get('complete') }} then null
             when {% for column in columns -%}
-                {{ 'or ' if not loop.first }}(image_texts.{{ column.quoted }} is null and not map_contains_key(image, {{ column.literal }}))
+                {{ 'or ' if not loop.first }}(
+                    image_texts.{{ column.quoted }} is null and not map_contains_key(image, {{ column.literal }})
+                )
                 {% endfor -%}
                 then array_except(array({{ names }}), map_keys(image))
         end as absent

@@ -80,7 +80,10 @@ compared as (
                 {%- if column.dtype | lower == 'variant' %}
                 {%- set left, right = 'to_json(' ~ left ~ ')', 'to_json(' ~ right ~ ')' %}
                 {%- endif %}
-                case when not {{ left }} <=> {{ right }}{{ ' and not current_rows._cdc_is_deleted' if hard_deletes == 'ignore' }} then {{ spark_cdc._literal(column.name ~ ' differs') }} end,
+                case
+                    when not {{ left }} <=> {{ right }}{{ ' and not current_rows._cdc_is_deleted' if hard_deletes == 'ignore' }}
+                        then {{ spark_cdc._literal(column.name ~ ' differs') }}
+                end,
                 {%- endfor %}
                 case
                     when not current_rows._cdc_is_deleted <=> open_versions._cdc_is_deleted

@@ -9,6 +9,9 @@
     valid_from     since when it is valid
     stored_columns what such a row has beside the effect that it stands for
 
+    `table` is the form with key, columns, types, variants, options and patched of this model (`_table`); behind the look at what
+    is new also deleted_keys_gone and has_truncates (`_changes_to_apply`) and is_altered (`_with_columns_to_write`).
+
     The first run and `--full-refresh` write the table in place (create or replace). Any other run takes the changes that the
     table has not read and writes, in one MERGE, the rows that they change: a run is applied whole or not at all, and commits
     nothing where no row changes.
@@ -39,10 +42,7 @@
         {%- call statement('main') -%}
             {{ spark_cdc._create_table(
                 target_relation,
-                table.rows_of(
-                    effects, all_changes, table.key, table.columns, carries_over, table.variants, table.options,
-                    spark_cdc._patched_in(table, effects)
-                ),
+                spark_cdc._table_rows(table, effects, all_changes, carries_over),
                 settings.file_format
             ) }}
         {%- endcall -%}

@@ -16,10 +16,7 @@
     {%- set carries_over = anew is not none and spark_cdc._has_rows(effects ~ ' where _cdc_takes_over') -%}
     {%- set rows = spark_cdc._scratch_table(temporaries, target_relation, 'rows', file_format, spark_cdc._different_rows(
         table,
-        table.rows_of(
-            effects, all_changes, table.key, table.columns, carries_over, table.variants, table.options,
-            spark_cdc._patched_in(table, effects)
-        ),
+        spark_cdc._table_rows(table, effects, all_changes, carries_over),
         spark_cdc._stored_rows(table, effects, target_relation, anew)
     )) -%}
     {{- return(spark_cdc._rows_to_merge(table, rows)) -}}

@@ -9,7 +9,7 @@
         {%- set temporaries = [] -%}
         {%- set first_form = spark_cdc._temporary_view(temporaries, 'form', table.rows_of(
             '(' ~ spark_cdc._effects(all_changes, table.key, table.columns) ~ ')', all_changes, table.key, table.columns,
-            false, table.variants, table.options
+            false, table.variants, [], table.options
         )) -%}
         {%- do get_assert_columns_equivalent('select * from ' ~ first_form) -%}
         {%- do spark_cdc._drop_temporaries(temporaries) -%}

@@ -4,10 +4,8 @@
     need not carry every column.
 -#}
 {%- macro _carried_columns(relation, format, dialect, columns, of_this_table, messages, raw_columns) -%}
-    {%- set vendor = {
-        'dts_avro': 'dts', 'oms': 'oms_mysql', 'drs_mongodb': 'mongodb', 'debezium_mongodb': 'mongodb',
-    }.get(format, format) -%}
-    {%- set type = "cdc_type('" ~ vendor ~ "', source_type).spark_type" if spark_cdc._has_python_functions()
+    {%- set type_codes = spark_cdc._header_of(format, dialect).get('type_codes') or format -%}
+    {%- set type = "cdc_type('" ~ type_codes ~ "', source_type).spark_type" if spark_cdc._has_python_functions()
         else 'cast(null as string)' -%}
 with {{ spark_cdc._envelope(
     relation, format, dialect, raw_columns,

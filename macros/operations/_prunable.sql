@@ -87,7 +87,10 @@
         {{ conditions | join(' and ') }}
         and old.place > 1
         and not coalesce(read.has_error, false)
-        and ({{ 'read.readers = ' ~ readers | length if is_source else "read.readers = names.readers or kind not in ('rows', 'truncate')" }})
+        and (
+            {{ 'read.readers = ' ~ readers | length if is_source
+                else "read.readers = names.readers or kind not in ('rows', 'truncate')" }}
+        )
     {%- endset -%}
     {{- return({'query': query, 'columns': ['topic', 'partition', 'offset']}) -}}
 {%- endmacro -%}

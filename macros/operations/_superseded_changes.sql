@@ -9,7 +9,8 @@
         {%- set key = reader.config.unique_key -%}
         {%- do keys.append([key] if key is string else key | list) -%}
     {%- endfor -%}
-    {%- if not readers or 'cdc_history' in readers | map(attribute='config.materialized') or keys | map('string') | unique | list | length > 1 -%}
+    {%- if not readers or 'cdc_history' in readers | map(attribute='config.materialized')
+        or keys | map('string') | unique | list | length > 1 -%}
         {{- return(none) -}}
     {%- endif -%}
     {%- set relation = spark_cdc._table_of(node) -%}

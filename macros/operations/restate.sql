@@ -64,10 +64,7 @@
     {%- set carries_over = spark_cdc._has_rows(effects ~ ' where _cdc_takes_over') -%}
     {%- set rows = spark_cdc._scratch_table(temporaries, relation, 'rows', file_format, spark_cdc._different_rows(
         table,
-        table.rows_of(
-            effects, all_changes, table.key, table.columns, carries_over, table.variants, table.options,
-            spark_cdc._patched_in(table, effects)
-        ),
+        spark_cdc._table_rows(table, effects, all_changes, carries_over),
         'select ' ~ spark_cdc._quoted(table.columns_of(table.columns), 'every.') ~ ' from ' ~ relation ~ ' as every left semi join '
         ~ keys ~ ' as chosen on ' ~ same_key
     )) -%}

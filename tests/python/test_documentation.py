@@ -142,3 +142,17 @@ def test_an_exposure_says_who_reads_them(manifest: dict[str, Any], models: dict[
     assert set(exposure["depends_on"]["nodes"]) == {
         model["unique_id"] for model in models.values() if model["config"]["materialized"].startswith("cdc_")
     }
+
+
+def test_lines_of_macros_are_short_enough_to_read(macros: list[dict[str, Any]], repository: Path) -> None:
+    """sqlfluff does not lint macros; .editorconfig says how long their lines may be."""
+    longest = int(
+        re.search(r"\[\*\.sql\]\nmax_line_length = (\d+)", (repository / ".editorconfig").read_text())[1]
+    )
+    files = {macro["original_file_path"] for macro in macros}
+    assert not [
+        f"{file}:{number}"
+        for file in sorted(files)
+        for number, line in enumerate((repository / file).read_text(encoding="utf-8").splitlines(), 1)
+        if len(line) > longest
+    ]

@@ -1,4 +1,10 @@
-{#- Single columns of `_patched_value_ctes`: what goes in, what comes out, and which they are. -#}
+{#- The query of a table's rows from effects: `table` as `_apply_changes` has it. -#}
+{%- macro _table_rows(table, effects, all_changes, carries_over) -%}
+    {{- return(table.rows_of(
+        effects, all_changes, table.key, table.columns, carries_over, table.variants, spark_cdc._patched_in(table, effects),
+        table.options
+    )) -}}
+{%- endmacro -%}
 
 {#- Those of a table's columns that its effects patch: mostly none, and then nothing of this is computed. -#}
 {%- macro _patched_in(table, effects) -%}

@@ -90,7 +90,7 @@ CASES = {
     ),
     "key_not_declared": (
         changes(key="['ID']"),
-        f"spark_cdc.changes: argument `key` must be one of id, amount; got `ID`. "
+        "spark_cdc.changes: argument `key` must be one of id, amount; got `ID`. "
         "Declare it in `columns`, or take it out of `key`.",
     ),
     "no_columns": (

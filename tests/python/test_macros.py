@@ -81,5 +81,9 @@ def test_names_of_models_are_quoted(library: MacroLibrary) -> None:
 
 
 def test_a_part_of_a_format_that_nothing_reads_is_a_slip(library: MacroLibrary) -> None:
-    with pytest.raises(CompilerError, match=r"spark_cdc\.acme_rows: .* must be one of op, image; got `imagee`"):
-        library.call("_known_parts", "acme_rows", {"op": "'insert'", "imagee": "message.row"}, ["op", "image"])
+    with pytest.raises(
+        CompilerError, match=r"spark_cdc\.acme_rows: .* must be one of op, image; got `imagee`"
+    ):
+        library.call(
+            "_known_parts", "acme_rows", {"op": "'insert'", "imagee": "message.row"}, ["op", "image"]
+        )

@@ -75,7 +75,7 @@
         or (({{ op }} in ({{ spark_cdc._literals(rows + ['TRUNCATE']) }}) or {{ is_truncate }}) and message.`schema`.source is null)
         or ({{ op }} in ({{ spark_cdc._literals(rows) }}) and {{ statement }} is not null)
         or ({{ ddl_text }} <> '' and left({{ ddl_text }}, 1) <> '{')
-        or {{ spark_cdc._is_nested([database, schema, table]) }}
+        or {{ spark_cdc._is_nested({'dbName': database, 'schemaName': schema, 'tableName': table}) }}
         or {{ spark_cdc._dataworks_has_no_time() }}
     {%- endset -%}
     {%- set errors = dict(
@@ -137,7 +137,7 @@
         or ({{ op }} not in ('UPDATE', 'INSERT') and {{ after }})
         or (({{ op }} in ({{ spark_cdc._literals(rows + ['TRUNCATE']) }}) or {{ is_truncate }}) and message.`schema`.source is null)
         or ({{ op }} in ({{ spark_cdc._literals(rows) }}) and {{ statement }} is not null)
-        or {{ spark_cdc._is_nested([database, schema, table]) }}
+        or {{ spark_cdc._is_nested({'dbName': database, 'schema': schema, 'table': table}) }}
         or message.version <> '2.0'
         or {{ spark_cdc._dataworks_has_no_time() }}
     {%- endset -%}
@@ -306,5 +306,5 @@
             ~ ' else ' ~ spark_cdc.value(text, column, time_zone) ~ ' end'
         ) -}}
     {%- endif -%}
-    {{- return(spark_cdc._only_in_quotes(text, column, spark_cdc.value(text, column, time_zone))) -}}
+    {{- return(spark_cdc.value(text, column, time_zone)) -}}
 {%- endmacro -%}

@@ -288,7 +288,9 @@
         event.op = 'u' and not map_keys(event.before) <=> map_keys(event.after)
         and size(array_except(map_keys(event.before), map_keys(event.after))) > 0
     {%- endset -%}
-    {{- return({'op': op, 'image': image, 'before': before, 'absent_is_error': null_left_out}) -}}
+    {{- return({
+        'op': op, 'image': image, 'before': before, 'absent_is_error': null_left_out, 'tells_quotes': true,
+    }) -}}
 {%- endmacro -%}
 
 {%- macro _debezium_cloudcanal_rows() -%}
@@ -304,6 +306,7 @@
         'image': "case when event.op = 'd' then " ~ old_row ~ ' else event.after end',
         'before': "case event.op when 'u' then case when size(event.before) > 0 then event.before end when 'd' then "
             ~ old_row ~ ' end',
+        'tells_quotes': true,
     }) -}}
 {%- endmacro -%}
 
@@ -442,7 +445,9 @@
     {%- set row = "map_filter(event, (name, text) -> not startswith(name, '__') and (text is null or text not in ("
         ~ spark_cdc._debezium_placeholders() | join(', ') ~ ')))' -%}
     {%- set image = 'case when value is null then ' ~ spark_cdc._debezium_key('key') ~ ' else ' ~ row ~ ' end' -%}
-    {{- return({'op': op, 'image': image, 'before': 'case when ' ~ is_delete ~ ' then ' ~ image ~ ' end'}) -}}
+    {{- return({
+        'op': op, 'image': image, 'before': 'case when ' ~ is_delete ~ ' then ' ~ image ~ ' end', 'tells_quotes': true,
+    }) -}}
 {%- endmacro -%}
 
 {#-

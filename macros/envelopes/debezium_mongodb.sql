@@ -105,10 +105,18 @@
         (event.op in ('c', 'u', 'r') and event.has_document and event.after is null)
         or (event.has_before and event.before is null)
     {%- endset -%}
+    {#- The _id of a document never changes. The key has its text, without the type that the document gives. -#}
+    {%- set other_id = [] -%}
+    {%- for one, other in [('identity', 'after'), ('before', 'after'), ('identity', 'before')] -%}
+        {%- do other_id.append(
+            'coalesce(' ~ spark_cdc._mongo_text('event.' ~ one ~ "['_id']") ~ ' <> '
+            ~ spark_cdc._mongo_text('event.' ~ other ~ "['_id']") ~ ', false)'
+        ) -%}
+    {%- endfor -%}
     {#- Its document, or the key in its place, has to name the row. -#}
     {%- set no_key = "event.op in ('u', 'd') and coalesce(size(event.before), 0) < 1 and event.identity['_id'] is null "
         ~ "and event.after['_id'] is null" -%}
-    {%- set errors = {'broken_document': broken} -%}
+    {%- set errors = {'broken_document': broken ~ " or event.op in ('u', 'd') and (" ~ other_id | join(' or ') ~ ')'} -%}
     {%- do errors.update(header.errors) -%}
     {%- do errors.update({
         'other_format': '(' ~ errors.other_format ~ ") or event.source.connector <> 'mongodb'",

@@ -57,15 +57,18 @@ struct<
             )
         )
     {%- endset -%}
+    {%- set commit_time = 'message.metadata.`commit-timestamp`' -%}
+    {%- set committed_at = 'case when ' ~ commit_time ~ " rlike r'(?:Z|[+-][0-9]{2}:?[0-9]{2})\\z' then "
+        ~ spark_cdc._timestamp_value(commit_time, 'timestamp', 'text', 'UTC') ~ ' end' -%}
     {%- set errors = {
         'other_format': type ~ ' is null or ' ~ op ~ ' is null',
         'unknown_op': 'not ' ~ is_known,
         'no_image': no_image,
+        'other_structure': commit_time ~ " <> '' and " ~ committed_at ~ ' is null',
     } -%}
     {%- if dialect != 'nulls_left_out' -%}
         {%- do errors.update({'null_left_out': null_left_out}) -%}
     {%- endif -%}
-    {%- set committed_at = 'message.metadata.`commit-timestamp`' -%}
     {%- set columns = 'message.control.`table-def`.columns' -%}
     {{- return({
         'nested': spark_cdc._keys_of('metadata'),
@@ -76,8 +79,7 @@ struct<
         'op': op,
         'sequence': 'case when ' ~ type ~ " = 'data' then array(cast(case " ~ op
             ~ " when 'load' then 0 else 1 end as decimal(20,0))) else cast(array() as array<decimal(20,0)>) end",
-        'committed_at': 'case when ' ~ committed_at ~ " rlike r'(?:Z|[+-][0-9]{2}:?[0-9]{2})\\z' then "
-            ~ spark_cdc._timestamp_value(committed_at, 'timestamp', 'text', 'UTC') ~ ' end',
+        'committed_at': committed_at,
         'transaction_id': 'message.metadata.`transaction-id`',
         'key_columns': 'message.control.`table-def`.`primary-key`',
         'column_types': 'case when size(' ~ columns ~ ') = size(array_distinct(map_keys(' ~ columns

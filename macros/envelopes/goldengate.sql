@@ -52,8 +52,13 @@ struct<
         {%- endset -%}
         {%- set contradicts = '(' ~ contradicts ~ ' or ' ~ holds_images ~ ')' -%}
     {%- endif -%}
+    {#- A row beside the truncate of its table: nobody knows which of the two happened. -#}
+    {%- set values = 'map_values(' ~ image ~ ')' if dialect == 'row'
+        else 'concat(coalesce(map_values(message.before), array()), coalesce(map_values(message.after), array()))' -%}
+    {%- set row_of_truncate = '(' ~ op ~ " = 'T' and exists(" ~ values ~ ', text -> text is not null))' -%}
     {%- set errors = dict(
-        spark_cdc._errors_of_op(op, ['I', 'U', 'D', 'T']), no_image=no_image, other_structure=contradicts,
+        spark_cdc._errors_of_op(op, ['I', 'U', 'D', 'T']), no_image=no_image,
+        other_structure=contradicts ~ ' or ' ~ row_of_truncate,
         no_sequence=pos ~ ' is not null and ' ~ sequence ~ ' is null'
     ) -%}
     {#- A name with a dot in it cannot be taken apart: then the whole text is the table's name. -#}

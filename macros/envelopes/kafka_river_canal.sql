@@ -31,11 +31,11 @@ struct<
             'keys_in_columns', flatten(transform(message.columns, (c, n) -> transform(map_keys(c), name -> concat(n, name)))),
             -- only of such a text is the message looked at again: a value that is an object comes as its text
             'may_be_nested', exists(message.columns, c ->
-                left(c['v'], 1) in ('{', '[') or left(c['origin_val'], 1) in ('{', '[')
+                left(c['n'], 1) in ('{', '[') or left(c['v'], 1) in ('{', '[') or left(c['origin_val'], 1) in ('{', '[')
             ),
             -- the flag `null` is false or missing where `v` has a text; of an update each column says if it was changed
             'is_sound', forall(message.columns, c ->
-                left(c['n'], 1) not in ('{', '[')
+                c['n'] is not null
                 and case coalesce(c['null'], 'false')
                     when 'false' then true
                     when 'true' then coalesce(c['v'], '') = ''
@@ -61,9 +61,9 @@ struct<
     {%- set other_structure -%}
         (
             not coalesce(event.is_sound, false)
-            or (event.may_be_nested and value rlike r'"(?:v|origin_val)"\s*+:\s*+[\[{]')
+            or (event.may_be_nested and value rlike r'"(?:n|v|origin_val)"\s*+:\s*+[\[{]')
             or (message.time > 0 and {{ committed_at }} is null)
-            or {{ spark_cdc._is_nested(['message.db', 'message.`table`']) }}
+            or {{ spark_cdc._is_nested({'db': 'message.db', 'table': 'message.`table`'}) }}
         )
     {%- endset -%}
     {%- set errors = dict(

@@ -80,7 +80,9 @@ struct<
         or ({{ op }} = 'DDL' and {{ ddl_before }} <> {{ ddl_after }})
         or {{ row_of_ddl }}
         or ({{ op }} <> 'HEARTBEAT' and coalesce({{ meta }}.table_name, {{ meta }}.db) is null)
-        or {{ spark_cdc._is_nested([table, meta ~ '.db', meta ~ '.record_primary_key']) }}
+        or {{ spark_cdc._is_nested({
+            'table_name': table, 'db': meta ~ '.db', 'record_primary_key': meta ~ '.record_primary_key'
+        }) }}
     {%- endset -%}
     {%- set errors = dict(
         spark_cdc._errors_of_op(op, rows + ['DDL', 'HEARTBEAT']), duplicate_key=statement_twice, no_image=no_image,
@@ -162,5 +164,5 @@ struct<
             ~ ' else ' ~ spark_cdc.value(text, column, time_zone) ~ ' end'
         ) -}}
     {%- endif -%}
-    {{- return(spark_cdc._only_in_quotes(text, column, spark_cdc.value(text, column, time_zone))) -}}
+    {{- return(spark_cdc.value(text, column, time_zone)) -}}
 {%- endmacro -%}

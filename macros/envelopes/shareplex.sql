@@ -46,7 +46,7 @@ struct<
         {%- if dialect in [none, 'oms'] %}
         or ({{ op }} in ('ins', 'del') and {{ spark_cdc._has_columns('message.key') }})
         {%- endif %}
-        or {{ spark_cdc._is_nested([table]) }}
+        or {{ spark_cdc._is_nested({'table': table}) }}
     {%- endset -%}
     {%- set no_sequence = scn ~ ' is null' if dialect in [none, 'oms'] else scn ~ ' is null or ' ~ seq ~ ' is null' -%}
     {%- set errors = dict(

@@ -60,7 +60,7 @@
     {%- do spark_cdc._require_time_zone('changes', time_zone) -%}
     {%- set parsed_columns = spark_cdc._columns(columns, 'changes') -%}
     {%- if this is not none -%}
-        {%- do spark_cdc._require_names_told_apart('changes', columns) -%}
+        {%- do spark_cdc._require_names_of_a_table('changes', columns) -%}
     {%- endif -%}
     {%- for name in key -%}
         {%- do spark_cdc._require_one_of(

@@ -43,24 +43,31 @@
         ~ ' <> transform(' ~ right ~ ordered) -}}
 {%- endmacro -%}
 
-{#- True where a name is no text: from_json gives an object or a list as its text. -#}
+{#-
+    True where a name is no text: from_json gives an object or a list as its text. `names` maps the fields of the message to what
+    is read of them; only where that may be a nested value is the message looked at again.
+-#}
 {%- macro _is_nested(names) -%}
     {%- set conditions = [] -%}
-    {%- for name in names -%}
-        {%- do conditions.append('coalesce(left(' ~ name ~ ", 1) in ('{', '['), false)") -%}
+    {%- for field, name in names.items() -%}
+        {%- do conditions.append(
+            'case when left(' ~ name ~ ", 1) in ('{', '[') then value rlike r'\"" ~ field ~ "\"\\s*+:\\s*+[{\\[]' else false end"
+        ) -%}
     {%- endfor -%}
     {{- return('(' ~ conditions | join(' or ') ~ ')') -}}
 {%- endmacro -%}
 
 {#-
     `typed`, but NULL of bytes or bits that do not stand in quotes: a bare number or truth value may be base64 by chance, and
-    from_json gives the same text of both. Where a name in the message has an escape, it cannot be searched for.
+    from_json gives the same text of both. `value_names` as in `_row_changes`. Where a name in the message has an escape, it cannot
+    be searched for.
 -#}
-{%- macro _only_in_quotes(text, column, typed) -%}
+{%- macro _only_in_quotes(text, column, typed, value_names) -%}
     {%- if column.family != 'binary' and column.encoding not in ['bits', 'big_endian_bits', 'base64'] -%}
         {{- return(typed) -}}
     {%- endif -%}
-    {%- set bare = "concat(" ~ spark_cdc._literal('"' ~ modules.re.escape(column.name) ~ '"\\s*+:\\s*+') ~ ", r'\\Q', " ~ text
+    {%- set name = value_names | replace('{}', modules.re.escape(column.name)) -%}
+    {%- set bare = "concat(" ~ spark_cdc._literal('"' ~ name ~ '"\\s*+:\\s*+') ~ ", r'\\Q', " ~ text
         ~ ", r'\\E(?![0-9.eE+-])')" -%}
     {%- set no_name_has_escapes = "value rlike r'(?s)^(?:[^\"]++|\"[^\"\\\\]*+\"|\"(?:[^\"\\\\]++|\\\\.)*+\"(?!\\s*+:))*+\\z'" -%}
     {%- set is_quoted = 'case when ' ~ text ~ " rlike r'^(?:[0-9]++(?:[eE][+-]?[0-9]++)?|true)\\z' then case when value rlike "

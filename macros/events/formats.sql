@@ -46,7 +46,7 @@
 {%- macro _rows_of(format, dialect) -%}
     {{- return(spark_cdc._known_parts(format ~ '_rows', spark_cdc._format_macro(format, 'rows')(dialect), [
         'each', 'op', 'image', 'before', 'overlays', 'half', 'complete', 'absent_is_error', 'patches', 'old_key', 'value_names',
-        'exact',
+        'exact', 'tells_quotes',
     ])) -}}
 {%- endmacro -%}
 

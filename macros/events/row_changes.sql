@@ -4,7 +4,7 @@
     `envelopes`. The last of them has the name that `_last_changes` gives.
 
     A format's `<format>_rows` is a mapping of plain SQL expressions over `message`, evaluated for messages of kind `rows`; of
-    `overlays` and `exact`, which say how others are read, `true` or nothing:
+    `overlays`, `exact` and `tells_quotes`, which say how others are read, `true` or nothing:
 
     each      a list in which each element is one row, where a message holds several; the others then also read `element`
               and `position`
@@ -26,11 +26,14 @@
     exact     true where every text of an image is the source's own already, because the format writes its numbers in quotes
               or reads them with a Python function: the message is then not read a second time for its numbers. Such a
               function has to say so, because Spark refuses a Python function inside a lambda
+    tells_quotes
+              true where `<format>_value` itself asks if a number stands in quotes: of others a bare one is no bytes
 
     Plain expressions and not a transform() over the list: Spark generates code for them, and interprets a lambda.
 
     `sequence` is the vendor's order in parts, then the offset, then the position in the message: an array, because arrays
-    compare part by part and one type serves every format.
+    compare part by part and one type serves every format. It has one part more, 0, of a row that `_goes_on_in_message`: an old
+    key ends at the sequence without its last part, here behind the rows before this one and else before all rows of the message.
 -#}
 {%- macro _row_changes(format, dialect, where, columns=none, key=[]) -%}
     {%- set header = spark_cdc._header_of(format, dialect) -%}
@@ -70,6 +73,9 @@ row_changes as (
         concat(
             sequence,
             array(cast(offset as decimal(20,0)), cast({{ 'coalesce(position, 0)' if rows.get('each') else 0 }} as decimal(20,0)))
+            {%- if rows.get('each') and key %},
+            case when {{ spark_cdc._goes_on_in_message(rows, key) }} then array(0BD) else array() end
+            {%- endif %}
         ) as sequence,
         committed_at,
         transaction_id,

@@ -4,7 +4,6 @@
     A value that is there but does not fit its declared type exactly makes the row an error.
 -#}
 {%- macro _typed_changes(source, format, dialect, key, columns, time_zone, has_origin=false) -%}
-    {%- set value = spark_cdc._format_macro(format, 'value') -%}
     {%- set rows = spark_cdc._rows_of(format, dialect) -%}
     {%- set overlays = rows.get('overlays') -%}
     {%- set header = spark_cdc._header_of(format, dialect) -%}
@@ -17,7 +16,7 @@ decoded as (
         *,
         named_struct(
             {%- for column in columns %}
-            {%- set decoded = value('image_texts.' ~ column.quoted, column, time_zone, dialect) %}
+            {%- set decoded = spark_cdc._decoded(format, 'image_texts.' ~ column.quoted, column, time_zone, dialect) %}
             {{ column.literal }}, {{ decoded | indent(12) }}{{ ',' if not loop.last }}
             {%- endfor %}
         ) as decoded_image
@@ -40,7 +39,7 @@ decoded_pairs as (
                 {%- else %}
                 when {{ text }} <=> image_texts.{{ column.quoted }} then decoded_image.{{ column.quoted }}
                 {%- endif %}
-                else {{ value(text, column, time_zone, dialect) | indent(16) }}
+                else {{ spark_cdc._decoded(format, text, column, time_zone, dialect) | indent(16) }}
             end{{ ',' if not loop.last }}
             {%- endfor %}
         ) end as decoded_before,
@@ -123,6 +122,16 @@ typed_changes as (
     from decoded_pairs
 
 )
+{%- endmacro -%}
+
+{#- SQL of a value. A number is no bytes, in whatever format: of a Python function's own texts none is one. -#}
+{%- macro _decoded(format, text, column, time_zone, dialect) -%}
+    {%- set typed = spark_cdc._format_macro(format, 'value')(text, column, time_zone, dialect) -%}
+    {%- set rows = spark_cdc._rows_of(format, dialect) -%}
+    {%- if rows.get('exact') or rows.get('tells_quotes') -%}
+        {{- return(typed) -}}
+    {%- endif -%}
+    {{- return(spark_cdc._only_in_quotes(text, column, typed, rows.get('value_names') or '{}')) -}}
 {%- endmacro -%}
 
 {%- macro _declaration(column) -%}

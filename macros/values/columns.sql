@@ -20,8 +20,14 @@
     {{- return(parsed) -}}
 {%- endmacro -%}
 
-{#- Of a model: `decode` makes no table and tells such names apart. -#}
-{%- macro _require_names_told_apart(macro, columns) -%}
+{#- Of a model: `decode` makes no table. -#}
+{%- macro _require_names_of_a_table(macro, columns) -%}
+    {%- for name in columns if '`' in name -%}
+        {%- do spark_cdc._raise(
+            macro, 'columns', 'names without a backtick, which dbt-spark does not quote where it inserts', spark_cdc._show(name),
+            'A source column of that name cannot be read into an incremental model; leave it out.'
+        ) -%}
+    {%- endfor -%}
     {%- set names = columns | map('lower') | list -%}
     {%- for name in columns if names.count(name | lower) > 1 -%}
         {%- do spark_cdc._raise(

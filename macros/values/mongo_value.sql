@@ -17,7 +17,12 @@
 {%- endmacro -%}
 
 {%- macro _mongo_texts(fields) -%}
-    {{- return('transform_values(' ~ fields ~ ", (name, typed) -> substr(typed, instr(typed, ':') + 1))") -}}
+    {{- return('transform_values(' ~ fields ~ ', (name, typed) -> ' ~ spark_cdc._mongo_text('typed') ~ ')') -}}
+{%- endmacro -%}
+
+{#- What stands behind the type. -#}
+{%- macro _mongo_text(typed) -%}
+    {{- return('substr(' ~ typed ~ ', instr(' ~ typed ~ ", ':') + 1)") -}}
 {%- endmacro -%}
 
 {#-

@@ -50,14 +50,16 @@
 
 {#-
     A cast takes 1d and 0x1p3 for numbers, makes infinity of what is too big, zero of what is too small, and another whole
-    number of one that no floating number is: 9007199254740993. Digits after the point are rounded, as in the source.
+    number of one that no floating number is: 9007199254740993, or one of more digits than a floating number tells apart. Digits
+    after the point are rounded, as in the source.
 -#}
 {%- macro _floating_value(text, family) -%}
     {%- set number = 'try_cast(digits as ' ~ family ~ ')' -%}
     {%- set bigint = 'try_cast(digits as bigint)' -%}
-    {%- set is_another = "length(digits) > " ~ (15 if family == 'double' else 7) ~ " and not endswith(digits, '0') and "
-        ~ bigint ~ " is not null and (not " ~ bigint ~ " <=> try_cast(" ~ number ~ " as bigint) or " ~ number
-        ~ " >= 9223372036854775808D)" -%}
+    {%- set is_another = "length(digits) > " ~ (15 if family == 'double' else 7) ~ " and case when " ~ bigint
+        ~ " is null then digits rlike '^[+-]?[1-9][0-9]{" ~ (16 if family == 'double' else 8) ~ ",}[1-9]0*+$' else "
+        ~ "not endswith(digits, '0') and (not " ~ bigint ~ " <=> try_cast(" ~ number ~ " as bigint) or " ~ number
+        ~ " >= 9223372036854775808D) end" -%}
     {{- return(spark_cdc._let(
         'digits',
         "regexp_extract(" ~ text ~ ", r'^(?:[+-]?(?:[0-9]++\\.?[0-9]*+|\\.[0-9]++)(?:[eE][+-]?[0-9]++)?|NaN|-?Infinity)\\z', 0)",
@@ -66,12 +68,22 @@
     )) -}}
 {%- endmacro -%}
 
-{#- JSON whose numbers a VARIANT holds as they stand: of up to 38 digits, with an exponent as a double does. -#}
+{#-
+    JSON whose numbers a VARIANT holds as they stand: of up to 38 digits, with an exponent as a double does, -0 not at all.
+
+    Spark reads one value and leaves what stands behind it. No text ends both an array and an object, so what is read in either
+    is the whole text.
+-#}
 {%- macro _variant_value(text) -%}
-    {%- set number = "-?(?:[0-9]{1,38}+(?![0-9.eE])|(?=[0-9.]{1,39}+(?![0-9.eE]))[0-9]++\\.[0-9]++"
+    {%- set number = "(?!-0(?:\\.0*+)?(?![0-9.eE]))-?(?:[0-9]{1,38}+(?![0-9.eE])|(?=[0-9.]{1,39}+(?![0-9.eE]))[0-9]++\\.[0-9]++"
         ~ "|(?=[0-9.]{1,18}+[eE])[0-9.]++[eE][+-]?(?:[0-2]?[0-9]{1,2}|30[0-7])(?![0-9]))" -%}
     {%- set json = "(?s)^(?:[^\"0-9-]++|\"(?:[^\"\\\\]++|\\\\.)*+\"|" ~ number ~ ")*+\\z" -%}
-    {{- return("try_parse_json(regexp_extract(" ~ text ~ ", r'" ~ json ~ "', 0))") -}}
+    {{- return(spark_cdc._let(
+        'json',
+        "regexp_extract(" ~ text ~ ", r'" ~ json ~ "', 0)",
+        "case when try_parse_json(concat('[', json, ']')) is not null and not (" ~ spark_cdc._has_lone_surrogate('json')
+        ~ ") then variant_get(try_parse_json(concat('{\"value\":', json, '}')), '$.value', 'variant') end"
+    )) -}}
 {%- endmacro -%}
 
 {#- U+FFFD stands where a decoder met bytes that it could not read: the source's text is gone. -#}

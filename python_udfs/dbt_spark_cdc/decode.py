@@ -323,7 +323,9 @@ class Decoder:
             "UTC",
         )
         query = f"""select _cdc_partition as partition,
-            case when _cdc_op is not null then int(element_at(_cdc_sequence, -1)) end as position,
+            case when _cdc_op is not null then
+                row_number() over (partition by _cdc_partition order by _cdc_sequence) - 1
+            end as position,
             _cdc_error.code as code, _cdc_error.detail as detail, {_texts(columns)} as after,
             case when _cdc_before is not null then {_texts(columns, "_cdc_before.")} end as before
             from ({inner})"""  # noqa: S608  # the macros' own SQL

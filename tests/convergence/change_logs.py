@@ -29,11 +29,15 @@ SCHEMA = (
 
 @dataclass(frozen=True)
 class Row:
-    """One row of a message; `values` lacks what the message does not carry, and is None for a delete."""
+    """One row of a message; `values` lacks what the message does not carry, and is None for a delete.
+
+    `goes_on`: an earlier row of the message took or changed the key that this one leaves.
+    """
 
     key: int | None
     values: tuple[tuple[str, Any], ...] | None = None
     old_key: int | None = None
+    goes_on: bool = False
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,7 @@ class Log:
                     values=None if row.values is None else dict(row.values),
                     old_key=None if row.old_key is None else (row.old_key,),
                     position=index,
+                    goes_on=row.goes_on,
                     source_position=at or None,
                     op=message.op,
                     transaction=transaction(message),
@@ -155,7 +160,7 @@ def _row(
         values = {"amount": 99, "name": "deleted", "note": None}
     return (
         origin, row.key, *(values.get(name) for name in COLUMNS),
-        message.op, [Decimal(part) for part in (*at, offset, position)], _utc(commit_time(message)), transaction(message),
+        message.op, [Decimal(part) for part in (*at, offset, position, *([0] if row.goes_on else []))], _utc(commit_time(message)), transaction(message),
         before, absent or None, (error, None) if error else None, "t", log % 3, offset, [offset],
         _utc(batch_time(batch)), 0,
     )  # fmt: skip
@@ -185,7 +190,12 @@ def images(draw: st.DrawFn) -> tuple[tuple[str, Any], ...]:
 def rows_of_message(draw: st.DrawFn) -> tuple[str, tuple[Row, ...]]:
     """What one message says."""
     kind = draw(
-        st.sampled_from(["put"] * 5 + ["delete"] * 2 + ["move"] * 3 + ["swap", "rotate", "truncate", "many"])
+        st.sampled_from(
+            ["put"] * 5
+            + ["delete"] * 2
+            + ["move"] * 3
+            + ["swap", "rotate", "truncate", "many", "chain", "touch"]
+        )
     )
     if kind == "put":
         op = draw(st.sampled_from(["update", "update", "insert", "snapshot"]))
@@ -196,9 +206,16 @@ def rows_of_message(draw: st.DrawFn) -> tuple[str, tuple[Row, ...]]:
         return "truncate", (Row(None),)
     if kind == "many":
         return "update", tuple(Row(draw(KEYS), draw(images())) for _ in range(draw(st.integers(2, 3))))
-    keys = draw(st.permutations([1, 2, 3, 4]))[: {"move": 2, "swap": 2, "rotate": 3}[kind]]
+    keys = draw(st.permutations([1, 2, 3, 4]))[: 3 if kind in ("rotate", "chain") else 2]
     if kind == "move":
         return "update", (Row(keys[1], draw(images()), keys[0]),)
+    if kind == "touch":
+        return "update", (Row(keys[0], draw(images())), Row(keys[1], draw(images()), keys[0], goes_on=True))
+    if kind == "chain":
+        return "update", (
+            Row(keys[1], draw(images()), keys[0]),
+            Row(keys[2], draw(images()), keys[1], goes_on=True),
+        )
     return "update", tuple(
         Row(new, draw(images()), old) for old, new in zip(keys, [*keys[1:], keys[0]], strict=True)
     )

@@ -22,9 +22,9 @@ class Change:
     """One change of one row at the source, or a truncate (`key` is None then).
 
     `order` is the source's own order; the rows of one statement share it, and `position` orders them. `values`
-    lacks the columns that the source did not send: their value stays. `source_position` is what the vendor says
-    of its place, which a delete and an update of one key change may share. The rest is what a table keeps of a
-    change beside its values.
+    lacks the columns that the source did not send: their value stays. `goes_on` says that it leaves a key which an
+    earlier row of its statement took or changed. `source_position` is what the vendor says of its place, which a
+    delete and an update of one key change may share. The rest is what a table keeps of a change beside its values.
     """
 
     order: tuple[int, ...]
@@ -33,6 +33,7 @@ class Change:
     values: Values | None = None
     old_key: Key | None = None
     position: int = 0
+    goes_on: bool = False
     source_position: tuple[int, ...] | None = None
     op: str | None = None
     transaction: str | None = None
@@ -41,7 +42,7 @@ class Change:
     @property
     def sequence(self) -> tuple[int, ...]:
         """The order of this very row."""
-        return (*self.order, self.position)
+        return (*self.order, self.position, *([0] if self.goes_on else []))
 
     @property
     def moves(self) -> bool:
@@ -76,12 +77,21 @@ class Tables:
     states: dict[Key, list[State]] = field(default_factory=dict)
 
     def apply(self, statement: list[Change]) -> None:
-        """Apply the rows of one statement: all rows leave their old keys before any takes its new one."""
-        leaving = [self._leaving(change.old_key, change) if change.moves else None for change in statement]
+        """Apply the rows of one statement: all rows leave their old keys before any takes its new one.
+
+        But for those that go on from an earlier row of it.
+        """
+        leaving = [
+            self._leaving(change.old_key, change) if change.moves and not change.goes_on else None
+            for change in statement
+        ]
         for change in statement:
-            if change.moves:
+            if change.moves and not change.goes_on:
                 self._add(change.old_key, None, replace(change, op="delete"), change.order)
         for change, left in zip(statement, leaving, strict=True):
+            if change.goes_on:
+                left = self._leaving(change.old_key, change)
+                self._add(change.old_key, None, replace(change, op="delete"), change.sequence[:-1])
             if change.key is None:
                 for key, states in self.states.items():
                     if states[-1].values is not None:

@@ -170,6 +170,11 @@ CASES = {
         "spark_cdc.changes: argument `columns` must be names that differ in more than the case of their letters, which Spark "
         "does not tell apart; got `id`. Read them with two models; each joins the other by the key.",
     ),
+    "column_with_a_backtick": (
+        changes(columns="{'id': 'bigint', 'a`b': 'string'}"),
+        "spark_cdc.changes: argument `columns` must be names without a backtick, which dbt-spark does not quote where it "
+        "inserts; got `a`b`. A source column of that name cannot be read into an incremental model; leave it out.",
+    ),
     "schema_is_no_text": (
         changes(schema="5"),
         "spark_cdc.changes: argument `schema` must be a text; got `5`. Write the source schema's name as its messages do.",

@@ -995,7 +995,8 @@ VALUES: dict[str, dict[str, Any]] = {
         '"1.0E7"': "10000000.0",
         "0e-400": "0.0",
         "9007199254740992": "9007199254740992.0",
-        '"1234567890123456789012"': "1.2345678901234568e+21",
+        '"1234567890123456789012"': BAD,
+        '"123456789012345680000000"': "1.2345678901234569e+23",
         "9007199254740993": BAD,
         '"9223372036854775807"': BAD,
         "1e400": BAD,
@@ -1194,6 +1195,17 @@ def test_a_message_with_an_error_gives_no_values(session: SparkSession, library:
         (f'{{"a":0.{"1" * 39}}}', None),
         ('{"a":12345678901234567.89e0}', None),
         ("1e400", None),
+        *((text, None) for text in ("-0", "-0.0", '{"a":[-0.00]}', "1,2", "")),
+        ('{"a":-0.05}', '{"a":-0.05}'),
+        # Spark reads the first value and leaves the rest.
+        *(
+            (text, None)
+            for text in ('{"k":1}{"k":2}', "12 Main Street", "true false", "[1]]", '{"a":1}\0', "1 /* c */")
+        ),
+        *((text, None) for text in ('1]} {"value":[2', '1} {"value":2', "1] [2")),
+        *((text, None) for text in (r'"\ud800"', r'{"a":"x\ud83dy"}', r'{"\ud800":1}')),
+        (r'["\ud83d\ude00"," "]', '["\U0001f600"," "]'),
+        (" null ", "null"),
     ],
 )
 def test_a_variant_holds_every_number_as_it_stands(

@@ -285,6 +285,39 @@ def test_state_has_what_updates_changed_inside_a_value(tmp_path: Path, declared:
     ]
 
 
+@pytest.mark.usefixtures("spark")
+def test_a_row_that_a_message_changes_twice(tmp_path: Path) -> None:
+    """Once its key: it is one row. Rows of one message that change places are as many as before."""
+
+    def row(number: int, **values: str) -> str:
+        return json.dumps({"id": str(number), **values})
+
+    def moved(*old: dict[str, str], table: str, data: list[str]) -> str:
+        return canal(*data, type="UPDATE", old=list(old), table=table)
+
+    a, b = row(1, v="a"), row(2, v="b")
+    file = write(
+        tmp_path,
+        "x.jsonl",
+        *(canal(a, table=table) for table in ("touched", "chain", "partial")),
+        moved({"v": "a"}, {"id": "1"}, table="touched", data=[row(1, v="z"), row(2, v="z")]),
+        moved({"id": "1"}, {"id": "2"}, table="chain", data=[row(2, v="a"), row(3, v="a")]),
+        moved({"v": "a"}, {"id": "1"}, table="partial", data=[row(1, v="z"), row(2)]),
+        *(canal(a, b, table=table) for table in ("swap", "equal")),
+        moved({"id": "1"}, {"id": "2"}, table="swap", data=[row(2, v="a"), row(1, v="b")]),
+        moved({"v": "b"}, table="equal", data=[row(2, v="a")]),
+        moved({"id": "1"}, {"id": "2"}, table="equal", data=[row(2, v="a"), row(1, v="a")]),
+    )
+    tables = lines(run(file, "--format", "canal", "--state").stdout)
+    assert {table["table"]: [(found["id"], found["v"]) for found in table["rows"]] for table in tables} == {
+        "touched": [("2", "z")],
+        "chain": [("3", "a")],
+        "partial": [("2", "z")],
+        "swap": [("1", "b"), ("2", "a")],
+        "equal": [("1", "a"), ("2", "a")],
+    }
+
+
 def of_any_writer(number: int, row: dict[str, str | None], **fields: Any) -> str:
     """A message as Canal before 1.1.7, Tencent, CloudCanal and DRS write it."""
     types = {"sqlType": dict.fromkeys(row, 4), "mysqlType": dict.fromkeys(row, "int")}

@@ -22,10 +22,10 @@
 
 {#- Of a model: `decode` makes no table. -#}
 {%- macro _require_names_of_a_table(macro, columns) -%}
-    {%- for name in columns if '`' in name -%}
+    {%- for name in columns if '`' in name and config.get('materialized') == 'incremental' -%}
         {%- do spark_cdc._raise(
             macro, 'columns', 'names without a backtick, which dbt-spark does not quote where it inserts', spark_cdc._show(name),
-            'A source column of that name cannot be read into an incremental model; leave it out.'
+            'Leave it out, or build this model as a table.'
         ) -%}
     {%- endfor -%}
     {%- set names = columns | map('lower') | list -%}

@@ -171,7 +171,7 @@ CASES = {
         "does not tell apart; got `id`. Read them with two models; each joins the other by the key.",
     ),
     "column_with_a_backtick": (
-        "config(materialized='incremental') }}{{ " + changes(columns="{'id': 'bigint', 'a`b': 'string'}"),
+        changes(columns="{'id': 'bigint', 'a`b': 'string'}"),
         "spark_cdc.changes: argument `columns` must be names without a backtick, which dbt-spark does not quote where it "
         "inserts; got `a`b`. Leave it out, or build this model as a table.",
     ),
@@ -200,7 +200,9 @@ CASES = {
 def project(new_project: Callable[..., Project]) -> Project:
     """A project whose only models are the wrong ones: behind `execute`, so that one command compiles them all."""
     models = {
-        f"models/wrong/{name}.sql": "{% if execute %}{{ " + call + " }}{% endif %}"
+        f"models/wrong/{name}.sql": "{{ config(materialized='incremental') }}{% if execute %}{{ "
+        + call
+        + " }}{% endif %}"
         for name, (call, _) in CASES.items()
     }
     return new_project("shop_arguments", models | {"models/sources.yml": SOURCES})

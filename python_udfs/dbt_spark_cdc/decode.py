@@ -226,7 +226,14 @@ class Decoder:
         results = iter(read(list(itertools.chain.from_iterable(copies))))
         agreed = []
         for file, readings in zip(files, copies, strict=True):
-            first, *others = [next(results) for _ in readings]
+            contents = [next(results) for _ in readings]
+            # What one of them cannot have written, because it is an error to its readers, others have.
+            unreadable = [sum(row["kind"] == "unreadable" for row in reading.rows) for reading in readings]
+            kept = [place for place, count in enumerate(unreadable) if count == min(unreadable)]
+            if file.is_open:
+                file.writers = [file.writers[place] for place in kept]
+                file.format, file.dialect = file.writers[0]
+            first, *others = [contents[place] for place in kept]
             if any(_content(other) != _content(first) for other in others):
                 file.refusal = (
                     f"option --format must be {options(file.writers, 'or')} for {file.name}, because "

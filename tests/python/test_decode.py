@@ -352,6 +352,15 @@ def test_what_all_writers_of_such_messages_mean_is_shown(tmp_path: Path, options
 
 
 @pytest.mark.usefixtures("spark")
+def test_who_cannot_have_written_a_message_is_no_writer_of_the_file(tmp_path: Path) -> None:
+    """DRS puts a deleted row into `old`."""
+    result = run(write(tmp_path, "x.jsonl", of_any_writer(1, {"id": "1"}, type="DELETE")))
+    assert (result.exit_code, lines(result.stdout)[0]["before"]) == (0, {"id": "1"})
+    assert "--format canal --dialect canal" in result.stderr
+    assert "drs" not in result.stderr
+
+
+@pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize(
     ("numbers", "options"),
     [((1, 2), ("--columns", "id:bigint,b:binary")), ((2, 1), ())],

@@ -36,7 +36,7 @@
         ))
     {%- endset -%}
     {%- set goes_on -%}
-        exists(slice(all_rows, 1, place), earlier ->
+        exists(slice(all_rows, 1, position), earlier ->
             earlier.key <=> this.old_key
             and (earlier.old_key <=> earlier.key or ({{ same_values }} and not {{ keys_go_round }}))
         )
@@ -44,9 +44,10 @@
     {%- set all_rows = 'transform(sequence(0, size(' ~ rows.each ~ ') - 1), position -> '
         ~ spark_cdc._let('element', 'get(' ~ rows.each ~ ', position)', with_keys) ~ ')' -%}
     {{- return(
-        "case when position > 0 and kind = 'rows' and " ~ rows.op ~ " = 'update' then case when "
-        ~ spark_cdc._let('this', with_keys, 'not this.old_key <=> this.key') ~ ' then '
-        ~ spark_cdc._let('this', with_keys, spark_cdc._let('place', 'position', spark_cdc._let('all_rows', all_rows, goes_on)))
-        ~ ' else false end else false end'
+        "case when position > 0 and kind = 'rows' and " ~ rows.op ~ " = 'update' then "
+        ~ spark_cdc._let('this', with_keys,
+            'case when not this.old_key <=> this.key then ' ~ spark_cdc._let('all_rows', all_rows, goes_on) ~ ' else false end'
+        )
+        ~ ' else false end'
     ) -}}
 {%- endmacro -%}

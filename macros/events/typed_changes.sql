@@ -16,7 +16,7 @@ decoded as (
         *,
         named_struct(
             {%- for column in columns %}
-            {%- set decoded = spark_cdc._decoded(format, 'image_texts.' ~ column.quoted, column, time_zone, dialect) %}
+            {%- set decoded = spark_cdc._decoded(format, rows, 'image_texts.' ~ column.quoted, column, time_zone, dialect) %}
             {{ column.literal }}, {{ decoded | indent(12) }}{{ ',' if not loop.last }}
             {%- endfor %}
         ) as decoded_image
@@ -39,7 +39,7 @@ decoded_pairs as (
                 {%- else %}
                 when {{ text }} <=> image_texts.{{ column.quoted }} then decoded_image.{{ column.quoted }}
                 {%- endif %}
-                else {{ spark_cdc._decoded(format, text, column, time_zone, dialect) | indent(16) }}
+                else {{ spark_cdc._decoded(format, rows, text, column, time_zone, dialect) | indent(16) }}
             end{{ ',' if not loop.last }}
             {%- endfor %}
         ) end as decoded_before,
@@ -125,9 +125,8 @@ typed_changes as (
 {%- endmacro -%}
 
 {#- SQL of a value. A number is no bytes, in whatever format: of a Python function's own texts none is one. -#}
-{%- macro _decoded(format, text, column, time_zone, dialect) -%}
+{%- macro _decoded(format, rows, text, column, time_zone, dialect) -%}
     {%- set typed = spark_cdc._format_macro(format, 'value')(text, column, time_zone, dialect) -%}
-    {%- set rows = spark_cdc._rows_of(format, dialect) -%}
     {%- if rows.get('exact') or rows.get('tells_quotes') -%}
         {{- return(typed) -}}
     {%- endif -%}

@@ -31,12 +31,11 @@
 -#}
 {%- macro _mongo_types(image, before) -%}
     {%- set type_of = "substring_index({}, ':', 1)" -%}
-    {%- set text_of = "substr({0}, instr({0}, ':') + 1)" -%}
     {%- set new_type, old_type = type_of.format('new'), type_of.format('old') -%}
     {{- return(
         'map_zip_with(' ~ image ~ ', coalesce(' ~ before ~ ', cast(map() as map<string,string>)), (name, new, old) -> case '
         ~ 'when new is null then ' ~ old_type ~ ' when old is null or ' ~ new_type ~ ' = ' ~ old_type ~ ' then ' ~ new_type
-        ~ ' when ' ~ text_of.format('new') ~ ' = ' ~ text_of.format('old') ~ ' then concat(' ~ new_type ~ ", ' or ', "
+        ~ ' when ' ~ spark_cdc._mongo_text('new') ~ ' = ' ~ spark_cdc._mongo_text('old') ~ ' then concat(' ~ new_type ~ ", ' or ', "
         ~ old_type ~ ') else concat(' ~ new_type ~ ", ' before ', " ~ old_type ~ ') end)'
     ) -}}
 {%- endmacro -%}

@@ -230,9 +230,8 @@ class Decoder:
             # What one of them cannot have written, because it is an error to its readers, others have.
             unreadable = [sum(row["kind"] == "unreadable" for row in reading.rows) for reading in readings]
             kept = [place for place, count in enumerate(unreadable) if count == min(unreadable)]
-            if file.is_open:
-                file.writers = [file.writers[place] for place in kept]
-                file.format, file.dialect = file.writers[0]
+            file.writers = [(readings[place].format, readings[place].dialect) for place in kept]
+            file.format, file.dialect = file.writers[0]
             first, *others = [contents[place] for place in kept]
             if any(_content(other) != _content(first) for other in others):
                 file.refusal = (
@@ -604,7 +603,7 @@ def _plain(column: dict[str, Any], text: str | None) -> str | None:
     return format(Decimal(text), "f") if text is not None and column["family"] == "decimal" else text
 
 
-def _image(entries: list[Writer] | None) -> dict[str, str | None] | None:
+def _image(entries: list[tuple[str, str | None]] | None) -> dict[str, str | None] | None:
     return None if entries is None else dict(entries)
 
 

@@ -1,23 +1,21 @@
 {#- Of every partition that a message of the change is of: the two of an update may stand in two. -#}
 {%- macro _seen_of_change(splits_updates) -%}
     {%- if splits_updates -%}
-        {{- return('transform(array_distinct(_cdc_offsets.partition), name -> partitions[name])') -}}
+        {{- return(spark_cdc._as_seen(
+            "array_join(transform(array_distinct(_cdc_offsets.partition), name -> partitions[name]), ',')"
+        )) -}}
     {%- endif -%}
-    {{- return('array(partitions[_cdc_partition])') -}}
+    {{- return(spark_cdc._as_seen('partitions[_cdc_partition]')) -}}
 {%- endmacro -%}
 
 {#- What an incremental changes model has to read: the mapping for `_new_messages_ctes`. -#}
 {%- macro _changes_to_read(relation, raw_columns, where, splits_updates, has_origin) -%}
-    {%- set read_before -%}
-    select _cdc_topic as topic, seen.partition, max(struct(seen.offset, seen.fingerprint)) as seen
-    from {{ this }}
-    lateral view explode(_cdc_seen) exploded as seen
-    group by _cdc_topic, seen.partition
-    {%- endset -%}
     {%- set positions_read = spark_cdc._messages_of_changes(
         this, ["coalesce(_cdc_error.code = 'offset_taken', false) as is_taken"]
     ) -%}
-    {%- set partitions = spark_cdc._partitions_to_read(relation, raw_columns, read_before, where) -%}
+    {%- set partitions = spark_cdc._partitions_to_read(
+        relation, raw_columns, spark_cdc._seen_before(this, '_cdc_topic', '_cdc_seen'), where
+    ) -%}
     {%- set read_again = [] -%}
     {%- if partitions and splits_updates -%}
         {%- for row in run_query(spark_cdc._unpaired_halves(this, has_origin)).rows -%}

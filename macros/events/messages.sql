@@ -34,9 +34,7 @@
     {%- set reading = none -%}
     {%- if is_incremental() -%}
         {%- set partitions = spark_cdc._partitions_to_read(
-            relation, raw_columns,
-            'select topic, partition, max(struct(seen.offset, seen.fingerprint)) as seen from '
-            ~ this ~ ' group by topic, partition'
+            relation, raw_columns, spark_cdc._seen_before(this, 'topic', 'seen')
         ) -%}
         {%- if not partitions -%}
             {{- return('select * from ' ~ this ~ ' where false') -}}
@@ -70,7 +68,7 @@ select {{ '/*+ broadcast(topics_seen) */' if is_kept }}
         'code', error_code, 'detail', cast(null as string)
     ) end as error,
     batch,
-    {{ 'partitions[partition]' if is_kept else 'cast(null as struct<partition: int, offset: bigint, fingerprint: bigint>)' }} as seen
+    {{ spark_cdc._as_seen('partitions[partition]') if is_kept else spark_cdc._nothing_seen() }} as seen
 from envelopes
 {%- if is_kept %}
 left join topics_seen on envelopes.topic <=> topics_seen.topic

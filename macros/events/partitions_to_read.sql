@@ -51,7 +51,7 @@
 
 {#-
     The CTE `topics_seen`: what the next run has to know of the partitions that this one read, as a map per topic. `source` is
-    all of a first build.
+    all of a first build. As texts of JSON: a lake reads a column of these many times faster than one of structs.
 -#}
 {%- macro _seen_cte(source, reading) -%}
 topics_seen as (
@@ -59,7 +59,7 @@ topics_seen as (
     select
         topic,
         map_from_entries(collect_list(struct(
-            partition, named_struct('partition', partition, 'offset', up_to_offset, 'fingerprint', fingerprint)
+            partition, to_json(struct(partition, up_to_offset as offset, fingerprint))
         ))) as partitions
     from {% if reading -%}
     partitions_to_read
@@ -77,5 +77,22 @@ topics_seen as (
 {%- endmacro -%}
 
 {%- macro _nothing_seen() -%}
-    {{- return('cast(null as array<struct<partition: int, offset: bigint, fingerprint: bigint>>)') -}}
+    {{- return('cast(null as string)') -}}
+{%- endmacro -%}
+
+{#- `_cdc_seen` and `seen` as they are written, from the texts of some partitions, and as they are read. -#}
+{%- macro _as_seen(texts) -%}
+    {{- return("concat('[', " ~ texts ~ ", ']')") -}}
+{%- endmacro -%}
+
+{%- macro _seen(column) -%}
+    {{- return('from_json(' ~ column ~ ", 'array<struct<partition: int, offset: bigint, fingerprint: bigint>>')") -}}
+{%- endmacro -%}
+
+{#- Query, for `_partitions_to_read`: what earlier runs of a model have seen. -#}
+{%- macro _seen_before(relation, topic, column) -%}
+    select topic, seen.partition, max(struct(seen.offset, seen.fingerprint)) as seen
+    from (select distinct {{ topic }} as topic, {{ column }} as seen_text from {{ relation }})
+    lateral view explode({{ spark_cdc._seen('seen_text') }}) exploded as seen
+    group by topic, seen.partition
 {%- endmacro -%}

@@ -6,11 +6,12 @@
     row_key        what identifies a row beside the key
     last_row       condition: the row that a key goes on from
     last_sequence  how far that row has come
+    newest_is_row  whether a key's newest change may be all that its row takes
     valid_from     since when it is valid
     stored_columns what such a row has beside the effect that it stands for
 
     `table` is the form with key, columns, types, variants, options and patched of this model (`_table`); behind the look at what
-    is new also deleted_keys_gone and has_truncates (`_changes_to_apply`) and is_altered (`_with_columns_to_write`).
+    is new also deleted_keys_gone and has_truncates and is_altered (`_with_columns_to_write`).
 
     The first run and `--full-refresh` write the table in place (create or replace). Any other run takes the changes that the
     table has not read and writes, in one MERGE, the rows that they change: a run is applied whole or not at all, and commits
@@ -23,6 +24,7 @@
     {%- do spark_cdc._refuse_view(form.materialization, existing_relation) -%}
     {%- set is_first = existing_relation is none or should_full_refresh() -%}
     {%- set temporaries = [] -%}
+    {%- set news = {} -%}
 
     {{ run_hooks(pre_hooks) }}
 
@@ -51,9 +53,10 @@
             temporaries, 'new',
             'select * from ' ~ all_changes ~ ' where _cdc_error is null and ' ~ read.condition
         ) if read.condition -%}
-        {%- set has_news = read.condition is not none and spark_cdc._has_rows(new_changes) -%}
+        {%- set news = spark_cdc._news(new_changes, read) if read.condition else news -%}
+        {%- set has_news = (news.count or 0) > 0 -%}
         {%- set table = spark_cdc._with_columns_to_write(
-            dict(table, deleted_keys_gone=read.deleted_keys_gone, has_truncates=read.has_truncates),
+            dict(table, deleted_keys_gone=read.deleted_keys_gone, has_truncates=read.truncates > 0),
             settings, has_news, all_changes, existing_relation
         ) -%}
         {%- if table.is_altered -%}
@@ -61,7 +64,7 @@
             {%- set read = dict(read, commit=altered_at) -%}
         {%- endif -%}
         {%- if has_news -%}
-            {%- set rows = spark_cdc._newest_rows(table, new_changes, target_relation, temporaries)
+            {%- set rows = spark_cdc._newest_rows(table, news, new_changes, target_relation, temporaries)
                 or spark_cdc._changed_rows(
                     table, new_changes, all_changes, target_relation, settings.file_format, temporaries
                 ) -%}
@@ -75,6 +78,7 @@
     {%- if is_first or read.condition or table.is_altered -%}
         {%- set commit = spark_cdc._own_commit(target_relation, settings, form.materialization, read.commit)
             if is_first or rows else read.commit -%}
+        {%- set read = dict(read, last_sequence=spark_cdc._last_sequence(form, news, target_relation)) -%}
         {%- call statement('set_read') -%}
             {{ spark_cdc._set_read(target_relation, read, commit) }}
         {%- endcall -%}

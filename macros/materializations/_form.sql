@@ -8,6 +8,7 @@
             'row_key': [],
             'last_row': 'true',
             'last_sequence': '_cdc_sequence',
+            'newest_is_row': true,
             'valid_from': 'cast(null as timestamp)',
             'stored_columns': {},
         },
@@ -18,6 +19,7 @@
             'row_key': ['_cdc_sequence'],
             'last_row': 'valid_to is null',
             'last_sequence': '_cdc_last_sequence',
+            'newest_is_row': false,
             'valid_from': 'valid_from',
             'stored_columns': {
                 'valid_from': '_cdc_stored_valid_from',

@@ -1,18 +1,18 @@
 {#-
     The rows of a current table that needs nothing of its own but how far each key has come, as `_rows_to_merge` gives them: where
     every new change says its whole row, or that there is none, and comes behind the stored one, the newest of a key is its row.
-    Most batches of most tables are such, and the table's other columns need not be read for them. None where a change needs more,
-    which `_changed_rows` does: a value of the row before it, a place before the stored row, a truncate at any time.
+    Most batches of most tables are such, and the table's other columns need not be read for them; nor any, where all new changes
+    come behind all that the table has. None where a change needs more, which `_changed_rows` does: a value of the row before it,
+    a place before the stored row, a truncate at any time.
 -#}
-{%- macro _newest_rows(table, new_changes, target_relation, temporaries) -%}
-    {%- if table.materialization != 'cdc_current' or table.has_truncates
-        or spark_cdc._has_rows(new_changes ~ ' where _cdc_absent is not null') -%}
+{%- macro _newest_rows(table, news, new_changes, target_relation, temporaries) -%}
+    {%- if not table.newest_is_row or table.has_truncates or not news.are_whole -%}
         {{- return(none) -}}
     {%- endif -%}
     {%- set newest = spark_cdc._cached_view(
-        temporaries, 'newest', spark_cdc._effects_in_place(table, new_changes, target_relation)
+        temporaries, 'newest', spark_cdc._effects_in_place(table, news, new_changes, target_relation)
     ) -%}
-    {%- if spark_cdc._has_rows(newest ~ ' where _cdc_is_late') -%}
+    {%- if not news.are_last and spark_cdc._has_rows(newest ~ ' where _cdc_is_late') -%}
         {{- return(none) -}}
     {%- endif -%}
     {{- return(spark_cdc._rows_to_merge(
@@ -23,17 +23,20 @@
 {%- endmacro -%}
 
 {#- New effects: whether each is its key's last, and whether it is not behind the stored row. -#}
-{%- macro _effects_in_place(table, new_changes, target_relation) -%}
+{%- macro _effects_in_place(table, news, new_changes, target_relation) -%}
     select
         {{ spark_cdc._quoted(table.columns_of(table.columns), 'effects.') }},
         lead(effects._cdc_sequence) over (
             partition by {{ spark_cdc._quoted(table.key, 'effects.') }}
             order by {{ spark_cdc._order_of_effects('effects.') }}
-        ) is null as _cdc_is_newest,
+        ) is null as _cdc_is_newest
+        {%- if not news.are_last %},
         coalesce(effects._cdc_sequence <= stored._cdc_sequence, false)
             {{- ' or effects._cdc_sequence <= ' ~ spark_cdc._sequence_literal(table.deleted_keys_gone) if table.deleted_keys_gone }}
             as _cdc_is_late
+        {%- endif %}
     from ({{ spark_cdc._effects(new_changes, table.key, table.columns) }}) as effects
+    {%- if not news.are_last %}
     left join (
         select {{ spark_cdc._quoted(table.key, 'stored.') }}, stored._cdc_sequence
         from {{ target_relation }} as stored
@@ -41,4 +44,5 @@
             on {{ spark_cdc._same_key(table.key, 'stored', 'touched') }}
     ) as stored
         on {{ spark_cdc._same_key(table.key, 'effects', 'stored') }}
+    {%- endif %}
 {%- endmacro -%}

@@ -36,7 +36,7 @@
         {%- if raw_table is none -%}{{- return(none) -}}{%- endif -%}
         {%- do raw_positions.append('select topic, partition, offset from ' ~ raw_table) -%}
     {%- endfor -%}
-    {%- set order = 'seen desc, offset desc' if not is_source else 'offset desc' -%}
+    {%- set order = spark_cdc._seen('seen') ~ ' desc, offset desc' if not is_source else 'offset desc' -%}
     {%- set query -%}
     with
     read_by as (

@@ -24,7 +24,9 @@
         select
             *,
             _cdc_op = 'update' and coalesce({{ spark_cdc._key_changes(key) }}, false) as changes_key,
-            row_number() over (partition by _cdc_topic, _cdc_partition order by _cdc_seen desc, _cdc_offset desc) as place
+            row_number() over (
+                partition by _cdc_topic, _cdc_partition order by {{ spark_cdc._seen('_cdc_seen') }} desc, _cdc_offset desc
+            ) as place
         from {{ relation }}
 
     ),

@@ -36,7 +36,7 @@ CONTRACT = (
     f"_cdc_before struct<{', '.join(f'{name}: {kind}' for name, kind in COLUMNS.items())}>, _cdc_absent array<string>, "
     "_cdc_error struct<code: string, detail: string>, _cdc_topic string, _cdc_partition int, _cdc_offset bigint, "
     "_cdc_offsets array<struct<partition: int, offset: bigint>>, _cdc_batch timestamp, "
-    "_cdc_seen array<struct<partition: int, offset: bigint, fingerprint: bigint>>"
+    "_cdc_seen string"
 )
 # Of key `id` in its version `v`, as SQL.
 TEXTS = {

@@ -70,8 +70,9 @@
 {%- macro _last_rows(table, target_relation) -%}
     {%- if table.options.hard_deletes != 'invalidate' -%}
         {#- a version of no length may be all that a key has -#}
-        {%- set never_there = ' or _cdc_is_deleted and valid_to = valid_from' if table.options.hard_deletes == 'ignore' else '' -%}
-        {{- return('(select * from ' ~ target_relation ~ ' where ' ~ table.last_row ~ never_there ~ ')') -}}
+        {%- set never_there = ' or stored._cdc_is_deleted and stored.valid_to = stored.valid_from'
+            if table.options.hard_deletes == 'ignore' else '' -%}
+        {{- return('(select * from ' ~ target_relation ~ ' as stored where ' ~ table.last_row ~ never_there ~ ')') -}}
     {%- endif -%}
     {{- return(
         '(select * from (select *, lead(_cdc_sequence) over (partition by ' ~ spark_cdc._quoted(table.key)

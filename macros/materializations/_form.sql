@@ -17,7 +17,7 @@
             'rows_of': spark_cdc._history_rows_of_effects,
             'columns_of': spark_cdc._history_columns,
             'row_key': ['_cdc_sequence'],
-            'last_row': 'valid_to is null',
+            'last_row': 'stored.valid_to is null',
             'last_sequence': '_cdc_last_sequence',
             'newest_is_row': false,
             'valid_from': 'valid_from',

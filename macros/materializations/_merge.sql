@@ -1,4 +1,7 @@
-{#- Rows that the table does not have in this form, and stored rows that are no more; each of them as the MERGE reads it. -#}
+{#-
+    Rows that the table does not have in this form, and stored rows that are no more (`_cdc_is_obsolete`); each of them as the
+    MERGE reads it. `_cdc_is_stored` says whether the table has the row in any form.
+-#}
 {%- macro _different_rows(table, rows, stored_rows) -%}
     {%- set columns = table.columns_of(table.columns) -%}
     {%- set row_key = table.key + table.row_key -%}
@@ -17,7 +20,8 @@
             made.{{ spark_cdc._quote(name) }}
         {%- endif %},
         {%- endfor %}
-        made._cdc_op is null as _cdc_is_obsolete
+        made._cdc_op is null as _cdc_is_obsolete,
+        stored._cdc_op is not null as _cdc_is_stored
     from ({{ rows }}) as made
     full outer join ({{ stored_rows }}) as stored on {{ spark_cdc._same_key(row_key, 'made', 'stored') }}
     where made._cdc_op is null or stored._cdc_op is null or not ({{ same | join(' and ') }})
@@ -27,8 +31,11 @@
     The rows of a MERGE and the condition that narrows it; none where there is no row. A MERGE that may insert is an outer join,
     for which Spark shuffles the whole table: so the keys of a small batch stand in its condition. Whole numbers as they are,
     texts in hexadecimal digits: neither can be anything but a value.
+
+    are_last    whether those rows that are stored are each the last one of its key, so that no more need be compared. Iceberg
+                reads a scan with an array in it, as a sequence is, row by row
 -#}
-{%- macro _rows_to_merge(table, rows) -%}
+{%- macro _rows_to_merge(table, rows, are_last=false) -%}
     {%- set most_keys = 20000 -%}
     {%- set name = spark_cdc._quote((table.key | reject('equalto', '_cdc_origin') | list + table.key)[0]) -%}
     {%- set found = run_query(
@@ -42,16 +49,20 @@
         {{- return(none) -}}
     {%- endif -%}
     {%- set is_listed = count <= most_keys and found[1] in ['tinyint', 'smallint', 'int', 'bigint', 'string'] -%}
-    {{- return({'rows': rows, 'condition': 'stored.' ~ name ~ ' ' ~ found[2] if is_listed else none}) -}}
+    {{- return({
+        'rows': rows, 'condition': 'stored.' ~ name ~ ' ' ~ found[2] if is_listed else none,
+        'are_last': are_last and table.row_key and table.options.hard_deletes == 'new_record',
+    }) -}}
 {%- endmacro -%}
 
 {%- macro _merge(table, to_merge, target_relation) -%}
     {%- set columns = table.columns_of(table.columns) -%}
-    {%- set row_key = table.key + table.row_key -%}
+    {%- set row_key = table.key + ([] if to_merge.are_last else table.row_key) -%}
     merge into {{ target_relation }} as stored
     using {{ to_merge.rows }} as changed
     on {{ spark_cdc._same_key(row_key, 'stored', 'changed') }}
         {{- ' and ' ~ to_merge.condition if to_merge.condition }}
+        {{- ' and changed._cdc_is_stored and ' ~ table.last_row if to_merge.are_last }}
     when matched and changed._cdc_is_obsolete then delete
     when matched then update set
         {%- for name in columns if name not in row_key %}

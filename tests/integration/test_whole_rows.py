@@ -1,7 +1,8 @@
 """Batches in which each change says its whole row, in order: the newest change of a key is its row.
 
-A current table then reads no more of itself than how far each key has come, and needs no scratch table; what the
-general way does is tried by the other modules, and here by the last runs.
+A current table then reads no more of itself than how far each key has come, or not even that where its properties say that
+each change comes behind all its rows. It needs no scratch table. What the general way does is tried by the other modules,
+and here by the last runs.
 """
 
 from __future__ import annotations
@@ -98,8 +99,11 @@ def test_the_newest_change_of_a_key_is_its_row(
     def run(*batch: Event) -> str:
         for event in batch:
             changes.extend(event.changes)
-        lake.land(
-            "things", (message for event in batch for message in event.messages), schema="raw_whole_rows"
+        # under the offsets that they had in the topic, in whatever order they come
+        lake.land_again(
+            "things",
+            {event.changes[0].order[0]: message for event in batch for message in event.messages},
+            schema="raw_whole_rows",
         )
         written.clear()
         project.run()
@@ -110,14 +114,48 @@ def test_the_newest_change_of_a_key_is_its_row(
         assert found == current_rows(fold(changes), COLUMNS)
         return "\n".join(written)
 
-    for length in (1, 12, 30):
-        sql = run(*itertools.islice(events, length))
+    def looks_at_its_rows(sql: str) -> bool:
+        return f"from {SCHEMA}.current_things as stored" in sql
+
+    def has_scratch_table(sql: str) -> bool:
+        return "__cdc_rows_" in sql
+
+    first, *in_order, held_back, ahead = (
+        list(itertools.islice(events, length)) for length in (1, 12, 30, 6, 12)
+    )
+    sql = run(*first)
+    assert looks_at_its_rows(sql), "of an empty table nothing is known"
+    for batch in (*in_order, ahead):
+        sql = run(*batch)
         assert "merge into" in sql
-        assert "__cdc_rows_" not in sql
+        assert not looks_at_its_rows(sql), "each change comes behind all that the table has"
+        assert not has_scratch_table(sql)
+    (stored,) = lake.rows(f"select array_join(max(_cdc_sequence), ',') as last from {SCHEMA}.current_things")
+    assert last_sequence(lake) == stored["last"]
+    assert looks_at_its_rows(run(*held_back)), "a change comes before a row of the table"
+    assert not looks_at_its_rows(run(*itertools.islice(events, 12))), (
+        "it is still known how far the table has come"
+    )
     sql = run(
         *itertools.islice(events, 5),
         table.truncate(1000),
         table.insert(1001, {"id": 1, "name": "after", "size": 0}),
     )
-    assert "__cdc_rows_" in sql
-    run(table.insert(1002, {"id": 2, "name": "after", "size": 0}))
+    assert has_scratch_table(sql)
+    assert has_scratch_table(run(table.insert(1002, {"id": 2, "name": "after", "size": 0})))
+
+
+def test_a_row_put_in_by_hand_is_no_reason_not_to_look(project: Project, lake: Lake) -> None:
+    """What the properties say holds for one commit: behind another one all is read, and looked for anew."""
+    last = last_sequence(lake)
+    lake.spark.sql(f"delete from {SCHEMA}.current_things where id = 2")
+    lake.spark.sql(f"alter table {SCHEMA}.current_things set tblproperties ('spark_cdc.last_sequence' = '0')")
+    project.run()
+    assert last_sequence(lake) == last
+    assert lake.rows(f"select id from {SCHEMA}.current_things where id = 2")
+
+
+def last_sequence(lake: Lake) -> str:
+    """How far the table has come, as its properties say it."""
+    properties = lake.rows(f"show tblproperties {SCHEMA}.current_things")
+    return next(row["value"] for row in properties if row["key"] == "spark_cdc.last_sequence")

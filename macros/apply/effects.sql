@@ -26,7 +26,7 @@
         {%- endfor %}
         case when _cdc_is_retraction then 'delete' else _cdc_op end as _cdc_op,
         _cdc_is_retraction or _cdc_op = 'delete' as _cdc_is_deleted,
-        case when _cdc_is_retraction then slice(_cdc_sequence, 1, size(_cdc_sequence) - 1) else _cdc_sequence end
+        case when _cdc_is_retraction then {{ spark_cdc._place_of_message() }} else _cdc_sequence end
             as _cdc_sequence,
         _cdc_committed_at,
         _cdc_transaction_id,
@@ -63,6 +63,11 @@
             {{ 'and ' if not loop.first }}{{ spark_cdc._quote(name) }} is not null
             {%- endfor %}
         )
+{%- endmacro -%}
+
+{#- A sequence without its last part, the position in the message: all rows of a message have it in common. -#}
+{%- macro _place_of_message() -%}
+    {{- return('slice(_cdc_sequence, 1, size(_cdc_sequence) - 1)') -}}
 {%- endmacro -%}
 
 {#- Of a key's effects: where a message is there twice, or a key is left and taken at one place, the row that stays is the last. -#}

@@ -54,7 +54,7 @@ moved_lives as (
                 or (
                     size(_cdc_sequence) > 1
                     and slice(_cdc_last_life_ended_at, 1, size(_cdc_sequence) - 1)
-                        = slice(_cdc_sequence, 1, size(_cdc_sequence) - 1)
+                        = {{ spark_cdc._place_of_message() }}
                 )
                 then _cdc_last_life
         end as _cdc_life_before

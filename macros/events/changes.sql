@@ -152,7 +152,7 @@ read_again as (
 
 select {{ '/*+ broadcast(topics_seen) */' if is_kept }}
     typed_changes.*,
-    {{ spark_cdc._seen_of_change(header.get('splits_updates')) if is_kept else spark_cdc._nothing_seen() }} as _cdc_seen
+    {{ spark_cdc._seen_of_change(header.get('splits_updates')) if is_kept else 'cast(null as string)' }} as _cdc_seen
 from typed_changes
 {%- if is_kept %}
 left join topics_seen on typed_changes._cdc_topic <=> topics_seen.topic

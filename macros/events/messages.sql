@@ -68,7 +68,7 @@ select {{ '/*+ broadcast(topics_seen) */' if is_kept }}
         'code', error_code, 'detail', cast(null as string)
     ) end as error,
     batch,
-    {{ spark_cdc._as_seen('partitions[partition]') if is_kept else spark_cdc._nothing_seen() }} as seen
+    {{ spark_cdc._as_seen('partitions[partition]') if is_kept else 'cast(null as string)' }} as seen
 from envelopes
 {%- if is_kept %}
 left join topics_seen on envelopes.topic <=> topics_seen.topic

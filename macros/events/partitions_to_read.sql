@@ -76,10 +76,6 @@ topics_seen as (
 )
 {%- endmacro -%}
 
-{%- macro _nothing_seen() -%}
-    {{- return('cast(null as string)') -}}
-{%- endmacro -%}
-
 {#- `_cdc_seen` and `seen` as they are written, from the texts of some partitions, and as they are read. -#}
 {%- macro _as_seen(texts) -%}
     {{- return("concat('[', " ~ texts ~ ", ']')") -}}

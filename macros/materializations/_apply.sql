@@ -11,7 +11,7 @@
     stored_columns what such a row has beside the effect that it stands for
 
     `table` is the form with key, columns, types, variants, options and patched of this model (`_table`); behind the look at what
-    is new also deleted_keys_gone and has_truncates and is_altered (`_with_columns_to_write`).
+    is new also deleted_keys_gone, has_truncates and is_altered (`_with_columns_to_write`).
 
     The first run and `--full-refresh` write the table in place (create or replace). Any other run takes the changes that the
     table has not read and writes, in one MERGE, the rows that they change: a run is applied whole or not at all, and commits

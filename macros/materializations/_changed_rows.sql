@@ -19,7 +19,7 @@
         spark_cdc._table_rows(table, effects, all_changes, carries_over),
         spark_cdc._stored_rows(table, effects, target_relation, anew)
     )) -%}
-    {{- return(spark_cdc._rows_to_merge(table, rows, are_last=not anew)) -}}
+    {{- return(spark_cdc._rows_to_merge(table, rows, are_open=not anew)) -}}
 {%- endmacro -%}
 
 {#- The stored rows beside which the rows that were made are held: the last ones, and of a key built anew all of them. -#}

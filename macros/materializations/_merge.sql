@@ -32,10 +32,10 @@
     for which Spark shuffles the whole table: so the keys of a small batch stand in its condition. Whole numbers as they are,
     texts in hexadecimal digits: neither can be anything but a value.
 
-    are_last    whether those rows that are stored are each the last one of its key, so that no more need be compared. Iceberg
+    are_open    whether those rows that are stored are each the open version of its key, so that no more need be compared: Iceberg
                 reads a scan with an array in it, as a sequence is, row by row
 -#}
-{%- macro _rows_to_merge(table, rows, are_last=false) -%}
+{%- macro _rows_to_merge(table, rows, are_open=false) -%}
     {%- set most_keys = 20000 -%}
     {%- set name = spark_cdc._quote((table.key | reject('equalto', '_cdc_origin') | list + table.key)[0]) -%}
     {%- set found = run_query(
@@ -51,18 +51,18 @@
     {%- set is_listed = count <= most_keys and found[1] in ['tinyint', 'smallint', 'int', 'bigint', 'string'] -%}
     {{- return({
         'rows': rows, 'condition': 'stored.' ~ name ~ ' ' ~ found[2] if is_listed else none,
-        'are_last': are_last and table.row_key and table.options.hard_deletes == 'new_record',
+        'are_open': are_open and table.row_key and table.options.hard_deletes == 'new_record',
     }) -}}
 {%- endmacro -%}
 
 {%- macro _merge(table, to_merge, target_relation) -%}
     {%- set columns = table.columns_of(table.columns) -%}
-    {%- set row_key = table.key + ([] if to_merge.are_last else table.row_key) -%}
+    {%- set row_key = table.key + ([] if to_merge.are_open else table.row_key) -%}
     merge into {{ target_relation }} as stored
     using {{ to_merge.rows }} as changed
     on {{ spark_cdc._same_key(row_key, 'stored', 'changed') }}
         {{- ' and ' ~ to_merge.condition if to_merge.condition }}
-        {{- ' and changed._cdc_is_stored and ' ~ table.last_row if to_merge.are_last }}
+        {{- ' and changed._cdc_is_stored and ' ~ table.last_row if to_merge.are_open }}
     when matched and changed._cdc_is_obsolete then delete
     when matched then update set
         {%- for name in columns if name not in row_key %}

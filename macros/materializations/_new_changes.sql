@@ -63,7 +63,7 @@
     {%- set last = 'greatest(max(_cdc_sequence), ' ~ (stored + ['null']) | join(', ') ~ ')' -%}
     {%- set found = run_query(
         'select count(*), count_if(_cdc_absent is not null), '
-        ~ ('min(slice(_cdc_sequence, 1, size(_cdc_sequence) - 1)) > greatest(' ~ (stored + ['null']) | join(', ') ~ ')'
+        ~ ('min(' ~ spark_cdc._place_of_message() ~ ') > greatest(' ~ (stored + ['null']) | join(', ') ~ ')'
             if read.last_sequence else 'false')
         ~ ', array_join(' ~ last ~ ", ',') from " ~ new_changes
     ).rows[0] -%}

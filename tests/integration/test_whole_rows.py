@@ -145,8 +145,8 @@ def test_the_newest_change_of_a_key_is_its_row(
     assert has_scratch_table(run(table.insert(1002, {"id": 2, "name": "after", "size": 0})))
 
 
-def test_a_row_put_in_by_hand_is_no_reason_not_to_look(project: Project, lake: Lake) -> None:
-    """What the properties say holds for one commit: behind another one all is read, and looked for anew."""
+def test_behind_a_commit_of_another_all_is_read_and_looked_for_anew(project: Project, lake: Lake) -> None:
+    """What the properties say holds for one commit: here a row is deleted by hand."""
     last = last_sequence(lake)
     lake.spark.sql(f"delete from {SCHEMA}.current_things where id = 2")
     lake.spark.sql(f"alter table {SCHEMA}.current_things set tblproperties ('spark_cdc.last_sequence' = '0')")

@@ -9,7 +9,6 @@ its reason, and is asserted to end as it says there.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
@@ -19,9 +18,9 @@ from typing import Any
 
 import pytest
 from dbt_spark_cdc.macros import MacroLibrary
+from shared_data import CAPTURES
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-CAPTURES = Path(os.environ.get("SPARK_CDC_SHARED", REPOSITORY.parent / "shared")) / "captures"
 
 pytestmark = pytest.mark.skipif(not CAPTURES.is_dir(), reason="the captures of ../shared are not here")
 

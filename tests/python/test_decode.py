@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from base64 import b64encode
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,11 @@ from dbt_spark_cdc.decode import Decoder, Options, Source
 from dbt_spark_cdc.inputs import read_messages
 from dbt_spark_cdc.local_spark import local_spark
 from dbt_spark_cdc.macros import MacroLibrary
+from shared_data import CAPTURES
 
-SHARED = Path(os.environ.get("SPARK_CDC_SHARED") or Path(__file__).resolve().parents[3] / "shared")
-CAPTURES = [
+CAPTURED = [
     file
-    for file in sorted((SHARED / "captures").glob("*/*.jsonl"))
+    for file in sorted(CAPTURES.glob("*/*.jsonl"))
     if file.parent.name.startswith(("canal", "debezium-")) and not file.stem.endswith(("truth", "before"))
 ]
 
@@ -477,9 +476,9 @@ def captures(spark: Any, repository: Path) -> dict[str, list[dict[str, Any]]]:
     results = {}
     with local_spark(0) as session:
         for name, dialect, some in (
-            ("canal", None, [f for f in CAPTURES if f.parent.name == "canal"]),
-            ("debezium", None, [f for f in CAPTURES if f.parent.name != "canal" and f.stem != "flat"]),
-            ("debezium", "flat", [f for f in CAPTURES if f.parent.name != "canal" and f.stem == "flat"]),
+            ("canal", None, [f for f in CAPTURED if f.parent.name == "canal"]),
+            ("debezium", None, [f for f in CAPTURED if f.parent.name != "canal" and f.stem != "flat"]),
+            ("debezium", "flat", [f for f in CAPTURED if f.parent.name != "canal" and f.stem == "flat"]),
         ):
             decoder = Decoder(MacroLibrary(repository), Options(name, dialect))
             files = decoder.files([Source(file.stem, file.read_bytes()) for file in some])
@@ -488,8 +487,10 @@ def captures(spark: Any, repository: Path) -> dict[str, list[dict[str, Any]]]:
     return results
 
 
-@pytest.mark.skipif(not CAPTURES, reason=f"no captures under {SHARED}; name the folder with SPARK_CDC_SHARED")
-@pytest.mark.parametrize("name", [f"{file.parent.name}/{file.stem}" for file in CAPTURES])
+@pytest.mark.skipif(
+    not CAPTURED, reason=f"no captures under {CAPTURES}; name its parent with SPARK_CDC_SHARED"
+)
+@pytest.mark.parametrize("name", [f"{file.parent.name}/{file.stem}" for file in CAPTURED])
 def test_every_message_of_a_real_server_is_read(name: str, captures: dict[str, list[dict[str, Any]]]) -> None:
     assert captures[name]
     refused = {(name, entry["error"]["code"]) for entry in captures[name] if entry["kind"] == "error"}

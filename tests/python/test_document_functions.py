@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import copy
 import json
-import os
 import random
 import sys
 from pathlib import Path
@@ -19,14 +18,14 @@ from dbt_spark_cdc.functions.mongo_text import extended_json
 from dbt_spark_cdc.inputs import read_messages
 from hypothesis import given
 from hypothesis import strategies as st
+from shared_data import CAPTURES
 
 TESTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS))
 
 from encoders.dts_avro import write  # noqa: E402
 
-SHARED = Path(os.environ.get("SPARK_CDC_SHARED") or TESTS.parents[1] / "shared")
-CAPTURE = SHARED / "captures" / "dts" / "records.jsonl"
+CAPTURE = CAPTURES / "dts" / "records.jsonl"
 GOLDEN = TESTS / "golden" / "dts_avro"
 OID = "64650cf67dc36a464e76e583"
 

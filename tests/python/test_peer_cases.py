@@ -6,7 +6,6 @@ One call decodes all cases of a format; `--state` of all of them is one call mor
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
@@ -17,6 +16,7 @@ import pytest
 from dbt_spark_cdc.decode import Decoder, Options, Source
 from dbt_spark_cdc.local_spark import local_spark
 from dbt_spark_cdc.macros import MacroLibrary
+from shared_data import PEER_CASES
 
 # The folder of the cases -> our name of the format.
 FORMATS = {
@@ -29,13 +29,10 @@ FORMATS = {
     "aws-dms": "dms",
     "debezium-mongodb": "debezium_mongodb",
 }
-SHARED = Path(os.environ.get("SPARK_CDC_SHARED") or Path(__file__).resolve().parents[3] / "shared")
-CASES = [
-    f"{name}/{case.name}" for name in FORMATS for case in sorted((SHARED / "peer_cases" / name).glob("*"))
-]
+CASES = [f"{name}/{case.name}" for name in FORMATS for case in sorted((PEER_CASES / name).glob("*"))]
 
 pytestmark = pytest.mark.skipif(
-    not CASES, reason=f"no peer cases under {SHARED}; name the folder with SPARK_CDC_SHARED"
+    not CASES, reason=f"no peer cases under {PEER_CASES}; name its parent with SPARK_CDC_SHARED"
 )
 
 # Cases that are written in another dialect than the format's default.
@@ -130,7 +127,7 @@ def lines_of(file: Path) -> list[str]:
 
 def source(case: str, state: bool) -> Source:
     """A case as a file: with its Kafka keys, where it has some."""
-    folder = SHARED / "peer_cases" / case
+    folder = PEER_CASES / case
     keyed = folder / "keyed.jsonl"
     if keyed.is_file():
         messages = [
@@ -149,7 +146,7 @@ def source(case: str, state: bool) -> Source:
 
 
 def expected(case: str) -> dict[str, Any]:
-    return json.loads((SHARED / "peer_cases" / case / "expected.json").read_text(encoding="utf-8"))
+    return json.loads((PEER_CASES / case / "expected.json").read_text(encoding="utf-8"))
 
 
 def states_of(case: dict[str, Any]) -> dict[str | None, dict[str, Any]]:

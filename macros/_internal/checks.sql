@@ -25,8 +25,12 @@
     {%- endif -%}
 {%- endmacro -%}
 
+{%- macro _is_list(value) -%}
+    {{- return(value is iterable and value is not string and value is not mapping) -}}
+{%- endmacro -%}
+
 {%- macro _require_names(macro, argument, value, next_step) -%}
-    {%- if value is string or value is mapping or value is not iterable or value | length == 0
+    {%- if not spark_cdc._is_list(value) or value | length == 0
         or value | select('string') | list | length != value | length -%}
         {%- do spark_cdc._raise(
             macro, argument, 'a list of column names, such as [\'id\']', spark_cdc._show(value), next_step
@@ -47,7 +51,7 @@
 
 {%- macro _require_relations(macro, arguments) -%}
     {%- for argument, value in arguments.items() -%}
-        {%- if value is none or value is string or value is mapping or value is not iterable or value | length == 0 -%}
+        {%- if not spark_cdc._is_list(value) or value | length == 0 -%}
             {%- do spark_cdc._raise(
                 macro, argument, 'a list of relations, such as [ref(\'orders\')]', spark_cdc._show(value),
                 'Put the relation in square brackets.'

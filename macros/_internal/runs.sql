@@ -10,7 +10,7 @@
     {%- set names = spark_cdc._var(variable) -%}
     {%- set models = graph.nodes.values() | selectattr('resource_type', 'equalto', 'model')
         | rejectattr('config.materialized', 'in', without) | map(attribute='name') | list -%}
-    {%- if names is string or names is mapping or names is not iterable or names | reject('in', models) | list -%}
+    {%- if not spark_cdc._is_list(names) or names | reject('in', models) | list -%}
         {%- do spark_cdc._raise(
             'vars', variable, 'a list of names of models' ~ (' that are not ' ~ without | join(' nor ') if without else ''),
             spark_cdc._show(names), 'Write --vars \'{' ~ variable ~ ': [' ~ model.name ~ ']}\'.'

@@ -10,7 +10,7 @@
     {%- set test = 'every_message_accounted_for' -%}
     {%- do spark_cdc._require_relation(test, 'raw', raw) -%}
     {%- do spark_cdc._require_raw_columns(test, raw_columns) -%}
-    {%- if changes is not none and (changes is string or changes is mapping or changes is not iterable) -%}
+    {%- if changes is not none and not spark_cdc._is_list(changes) -%}
         {%- do spark_cdc._raise(
             test, 'changes', 'a list of models', spark_cdc._show(changes), 'Write changes: [ref(\'...\')].'
         ) -%}

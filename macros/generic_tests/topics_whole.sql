@@ -4,7 +4,7 @@
     in `accepted`, as its column `accept` has it: accepted: ['hole shop 0 1200'].
 -#}
 {%- test topics_whole(model, accepted=none) -%}
-    {%- if accepted is not none and (accepted is string or accepted is mapping or accepted is not iterable) -%}
+    {%- if accepted is not none and not spark_cdc._is_list(accepted) -%}
         {%- do spark_cdc._raise(
             'topics_whole', 'accepted', 'a list of texts, such as [\'hole shop 0 1200\']', spark_cdc._show(accepted),
             'Copy the column accept of each fault that is settled.'

@@ -1,7 +1,7 @@
 {#- The keys that `restate` was told, as queries of the key's columns. -#}
 
 {%- macro _keys_listed(table, keys, all_changes, relation) -%}
-    {%- if keys is string or keys is mapping or keys is not iterable or not keys -%}
+    {%- if not spark_cdc._is_list(keys) or not keys -%}
         {%- do spark_cdc._raise(
             'restate', 'keys', 'a list of keys', spark_cdc._show(keys),
             'Write keys: [7, 8], or keys: [{order_id: 7, line: 1}] where the key has several columns.'

@@ -1,7 +1,7 @@
 {#-
     CloudCanal JSON, the default message of CloudCanal's Kafka, RocketMQ and RabbitMQ targets: many rows of one table in a
     message, each with its old row at the same place of a second list.
-    Facts: the vendor's page on message formats ("MQ message formats"); docs/formats/cloudcanal.md.
+    Facts: clougence.com/cc-doc/reference/kafka_msg_format_type; docs/formats/cloudcanal.md.
 
     Order: (offset, position in the message). `bid` counts batches, is 0 in all of the vendor's samples and is nowhere said to
     order; `execTs` is whole seconds of the statement. Messages of one key must stand in one partition.

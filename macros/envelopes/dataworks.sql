@@ -1,7 +1,7 @@
 {#-
     Alibaba DataWorks, "synchronise a whole database to Kafka": one row a message, images beside typed column lists; an update
     is two messages (UPDATE_BEFOR, UPDATE_AFTER) unless the task was told to send one.
-    Facts: the vendor's appendix on message formats; docs/formats/dataworks.md.
+    Facts: help.aliyun.com/zh/dataworks/user-guide/message-formats; docs/formats/dataworks.md.
 
     Order: sequenceId as a number; the two messages of an update share it, and the before image comes first. A row of the
     full load has the sequenceId -1 and so comes before every change.

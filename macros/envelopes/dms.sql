@@ -1,6 +1,6 @@
 {#-
     AWS DMS, JSON for Kafka: one row a message in `data`, what it is in `metadata`; control records tell of tables.
-    Facts: AWS DMS user guide, "Using Apache Kafka as a target"; docs/formats/dms.md.
+    Facts: docs.aws.amazon.com/dms/latest/userguide, "Using Apache Kafka as a target"; docs/formats/dms.md.
 
     Order: (0 of the full load or 1 of a change, offset). The load writes to other partitions than the changes do, so it
     cannot be ordered by offsets. stream-position is the source's own text, whose parts are documented nowhere,

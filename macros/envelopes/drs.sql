@@ -1,7 +1,7 @@
 {#-
     Huawei DRS, "JSON" messages of the relational sources: Canal's field names, but a deleted row stands in `old`, binaries
     are texts of Java byte lists, and `id` is an order.
-    Facts: the vendor's page on Kafka message formats; docs/formats/drs.md.
+    Facts: support.huaweicloud.com/realtimesyn-drs/drs_03_0052.html; docs/formats/drs.md.
 
     Order: (id, offset, position in the message): the page calls `id` an own, monotonic number of the task. `es` orders
     nothing: of PostgreSQL it is the commit time of the transaction before.

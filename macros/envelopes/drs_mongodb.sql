@@ -1,7 +1,7 @@
 {#-
     Huawei DRS from MongoDB: one document a message, as the text that MongoDB's shell prints; an update holds operators or the
     whole new document. The Python functions `cdc_mongo_fields` and `cdc_mongo_update` read the texts.
-    Facts: the vendor's page on Kafka message formats (JSON, MongoDB); docs/formats/drs_mongodb.md.
+    Facts: support.huaweicloud.com/realtimesyn-drs/drs_03_0052.html (JSON, DDS); docs/formats/drs_mongodb.md.
 
     Order: clusterTime, `seconds:increment` of the oplog, as two numbers: the order of the source itself. `id` counts inside
     one task, and starts again with the next.

@@ -1,7 +1,7 @@
 {#-
     OceanBase OMS, serialisations Default and DefaultExtendColumnType (dialect `extended`): one row a message, both images
     whole; `extended` adds the columns' types as one more entry of each image.
-    Facts: the vendor's page on data formats; docs/formats/oms.md.
+    Facts: help.aliyun.com/document_detail/415643.html; docs/formats/oms.md.
 
     Order: storeDataSequence, made by OMS for this very purpose: it grows within a task. A row of the full load has none; it
     counts as 0 and so comes before every change. Where the task was told not to write it, offsets order the changes.

@@ -6,7 +6,7 @@
     flink      the writer that Flink's reader of this format was made for: `data` is the whole new row, `key` the old values
                of what changed
 
-    Facts: the vendors' pages; docs/formats/shareplex.md.
+    Facts: of OceanBase OMS help.aliyun.com/document_detail/415643.html; of the others see docs/formats/shareplex.md.
 
     Order: `scn`; with the dialects of SharePlex also `seq`, the number of the operation in its transaction, which shares one
     scn. OMS makes its own scn, in which `seq` has no part. A message without scn (full load, or a task that does not write

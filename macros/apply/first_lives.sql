@@ -4,25 +4,21 @@
     from a third one, and so on: hence `with recursive`.
 -#}
 {%- macro _first_life_ctes(events, key) -%}
+    {%- set in_order = '(partition by ' ~ spark_cdc._quoted(key) ~ ' order by _cdc_sequence)' -%}
+    {%- set so_far = in_order[:-1] ~ ' rows between unbounded preceding and current row)' -%}
 lives as (
 
     select
         *,
         named_struct({{ spark_cdc._key_fields(key, '') }}) as _cdc_key,
         coalesce(
-            last_value(case when _cdc_is_deleted or _cdc_takes_over then _cdc_sequence end) ignore nulls over so_far,
+            last_value(case when _cdc_is_deleted or _cdc_takes_over then _cdc_sequence end) ignore nulls over {{ so_far }},
             cast(array() as array<decimal(20,0)>)
         ) as _cdc_life,
         last_value(case when _cdc_is_deleted or _cdc_takes_over then coalesce(_cdc_takes_over, false) end) ignore nulls
-            over so_far as _cdc_life_takes_over,
-        lag(_cdc_is_deleted) over in_order as _cdc_was_deleted
+            over {{ so_far }} as _cdc_life_takes_over,
+        lag(_cdc_is_deleted) over {{ in_order }} as _cdc_was_deleted
     from {{ events }}
-    window
-        in_order as (partition by {{ spark_cdc._quoted(key) }} order by _cdc_sequence),
-        so_far as (
-            partition by {{ spark_cdc._quoted(key) }} order by _cdc_sequence
-            rows between unbounded preceding and current row
-        )
 
 ),
 
@@ -32,13 +28,10 @@ lives_before as (
         *,
         last_value(case when not _cdc_is_deleted then
             named_struct('life', _cdc_life, 'takes_over', coalesce(_cdc_life_takes_over, false))
-        end) ignore nulls over so_far as _cdc_last_life,
+        end) ignore nulls over {{ so_far }} as _cdc_last_life,
         last_value(case when _cdc_is_deleted and not coalesce(_cdc_was_deleted, false) then _cdc_sequence end) ignore nulls
-            over so_far as _cdc_last_life_ended_at
+            over {{ so_far }} as _cdc_last_life_ended_at
     from lives
-    window so_far as (
-        partition by {{ spark_cdc._quoted(key) }} order by _cdc_sequence rows between unbounded preceding and current row
-    )
 
 ),
 

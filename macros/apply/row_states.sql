@@ -14,6 +14,8 @@
 {%- macro _row_state_ctes(effects, changes, key, columns, carries_over, variants=[], patched=[]) -%}
     {%- set others = columns | reject('in', key) | list -%}
     {%- set row_identity = ['_cdc_first_key', '_cdc_first_life'] if carries_over else key -%}
+    {%- set so_far = '(partition by ' ~ spark_cdc._quoted(row_identity)
+        ~ ' order by _cdc_sequence rows between unbounded preceding and current row)' -%}
     {%- set events = 'events_of_first_lives' if carries_over else 'events' -%}
     {%- set origin = '_cdc_origin' if '_cdc_origin' in columns else "'the only one'" -%}
 truncates as (
@@ -98,7 +100,7 @@ known_values as (
         {{ spark_cdc._quoted(key) }}
         {%- for name in others %},
         last_value({{ spark_cdc._known_or_patched(name, variants) if name in patched else spark_cdc._known(name) }}) {# -#}
-            ignore nulls over so_far as {{ spark_cdc._quote(name) }}
+            ignore nulls over {{ so_far }} as {{ spark_cdc._quote(name) }}
         {%- endfor %}
         {%- for name in spark_cdc._effect_columns() %},
         {{ name }}
@@ -106,9 +108,6 @@ known_values as (
         _cdc_stored_last_sequence,
         _cdc_stored_valid_from
     from {{ 'patched_events' if patched else events }}
-    window so_far as (
-        partition by {{ spark_cdc._quoted(row_identity) }} order by _cdc_sequence rows between unbounded preceding and current row
-    )
 
 ),
 

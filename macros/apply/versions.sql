@@ -5,13 +5,17 @@
 {%- macro _version_ctes(key, columns, variants, options) -%}
     {%- set others = columns | reject('in', key) | list -%}
     {%- set hard_deletes = options.hard_deletes or 'new_record' -%}
+    {#- No named windows: Spark does not find them where a model is a view. -#}
+    {%- set so_far = '(partition by ' ~ spark_cdc._quoted(key) ~ ' order by _cdc_sequence)' -%}
+    {%- set of_version = '(partition by ' ~ spark_cdc._quoted(key) ~ ', _cdc_version order by _cdc_sequence '
+        ~ 'rows between unbounded preceding and unbounded following)' -%}
     {%- set visible = ['_cdc_is_deleted'] -%}
     {%- for name in options.track_columns or others if name in others -%}
         {%- do visible.append(spark_cdc._comparable(name, variants)) -%}
     {%- endfor -%}
     {%- set visible = 'struct(' ~ visible | join(', ') ~ ')' -%}
     {%- if hard_deletes == 'ignore' -%}
-        {%- set visible = 'last_value(case when not _cdc_is_deleted then ' ~ visible ~ ' end) ignore nulls over so_far' -%}
+        {%- set visible = 'last_value(case when not _cdc_is_deleted then ' ~ visible ~ ' end) ignore nulls over ' ~ so_far -%}
     {%- endif -%}
 row_states_visible as (
 
@@ -19,10 +23,9 @@ row_states_visible as (
         {{ spark_cdc._quoted(columns + spark_cdc._effect_columns()) }},
         coalesce(_cdc_stored_last_sequence, _cdc_sequence) as _cdc_last_sequence,
         coalesce(_cdc_stored_valid_from, _cdc_committed_at) as _cdc_happened_at,
-        lag(_cdc_sequence) over so_far is null as _cdc_is_first,
+        lag(_cdc_sequence) over {{ so_far }} is null as _cdc_is_first,
         {{ visible }} as _cdc_visible
     from row_states
-    window so_far as (partition by {{ spark_cdc._quoted(key) }} order by _cdc_sequence)
 
 ),
 
@@ -31,11 +34,10 @@ row_states_compared as (
     select
         *,
         _cdc_is_first or (
-            {{ 'true' if options.keep_unchanged else 'not _cdc_visible <=> lag(_cdc_visible) over so_far' }}
+            {{ 'true' if options.keep_unchanged else 'not _cdc_visible <=> lag(_cdc_visible) over ' ~ so_far }}
             {{- ' and not _cdc_is_deleted' if hard_deletes == 'ignore' }}
         ) as _cdc_is_turn
     from row_states_visible
-    window so_far as (partition by {{ spark_cdc._quoted(key) }} order by _cdc_sequence)
 
 ),
 
@@ -46,10 +48,9 @@ row_states_in_time as (
         {{ '_cdc_is_turn' if hard_deletes == 'new_record' else '_cdc_is_turn and (_cdc_is_first or not _cdc_is_deleted)' }}
             as _cdc_is_version,
         coalesce(
-            max(case when _cdc_is_turn then _cdc_happened_at end) over so_far, timestamp'1970-01-01 00:00:00 UTC'
+            max(case when _cdc_is_turn then _cdc_happened_at end) over {{ so_far }}, timestamp'1970-01-01 00:00:00 UTC'
         ) as valid_from
     from row_states_compared
-    window so_far as (partition by {{ spark_cdc._quoted(key) }} order by _cdc_sequence)
 
 ),
 
@@ -67,17 +68,13 @@ versions_confirmed as (
 
     select
         *,
-        max(_cdc_last_sequence) over of_version as _cdc_confirmed_by,
+        max(_cdc_last_sequence) over {{ of_version }} as _cdc_confirmed_by,
         last_value(case when _cdc_is_version or not _cdc_is_deleted then
             struct({{ spark_cdc._quoted(others + ['_cdc_absent']) }})
-        end) ignore nulls over of_version as _cdc_shown,
-        last_value(struct(_cdc_is_deleted, _cdc_topic, _cdc_partition, _cdc_offset)) over of_version as _cdc_last,
-        min(case when _cdc_is_deleted then valid_from end) over of_version as _cdc_deleted_at
+        end) ignore nulls over {{ of_version }} as _cdc_shown,
+        last_value(struct(_cdc_is_deleted, _cdc_topic, _cdc_partition, _cdc_offset)) over {{ of_version }} as _cdc_last,
+        min(case when _cdc_is_deleted then valid_from end) over {{ of_version }} as _cdc_deleted_at
     from row_states_numbered
-    window of_version as (
-        partition by {{ spark_cdc._quoted(key) }}, _cdc_version order by _cdc_sequence
-        rows between unbounded preceding and unbounded following
-    )
 
 ),
 

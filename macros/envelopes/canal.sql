@@ -64,13 +64,15 @@ struct<
     {%- set truncate_fault = spark_cdc._truncate_fault(
         'message.sql', "case when message.type = 'TRUNCATE' then message.`table` else '' end", 'message.database'
     ) -%}
+    {%- set other_statement = "(message.type = 'TRUNCATE' and " ~ spark_cdc._is_other_statement('message.sql') ~ ')' -%}
     {%- set two_rows = "(message.type = 'DELETE' and size(message.data) > 0 and "
         ~ spark_cdc._other_rows('message.old', 'message.data') ~ ')' -%}
     {%- set errors = {
         'other_format': 'message.type is null',
         'unknown_op': 'message.type not in (' ~ spark_cdc._literals(rows + ddl + control + ['TRUNCATE']) ~ ') or ' ~ rows_with_ddl,
         'fault': truncate_fault,
-        'other_structure': rows_of_none ~ ' or ' ~ two_rows ~ ' or ' ~ has_old_row,
+        'other_structure': rows_of_none ~ ' or ' ~ two_rows ~ ' or ' ~ has_old_row ~ ' or ' ~ other_statement ~ ' or '
+            ~ spark_cdc._is_nested({'database': 'message.database', 'table': 'message.`table`'}),
         'no_rows': no_rows,
     } -%}
     {%- if dialect == 'ticdc' -%}
@@ -116,12 +118,13 @@ struct<
 
 {#-
     `old` lists what changed (some dialects list all): the row before is `data` overlaid by `old`, by key presence. Flink always
-    lists all, but may be told to leave out nulls: what one of the two rows lacks is then unknown.
+    lists all. What `old` lists and `data` lacks has changed, to a value that nobody knows: a null that Flink was told to leave
+    out, or a column that the row image does not have.
 -#}
 {%- macro default__canal_rows(dialect) -%}
     {%- set overlays = dialect != 'flink' -%}
     {%- set deleted = 'cast(map() as map<string,string>)' if overlays else 'element' -%}
-    {%- set leaves_out_nulls = "message.type = 'UPDATE' and "
+    {%- set leaves_out = "message.type = 'UPDATE' and "
         ~ 'size(array_except(map_keys(get(message.old, position)), map_keys(element))) > 0' -%}
     {{- return({
         'each': spark_cdc._canal_list(dialect),
@@ -129,7 +132,7 @@ struct<
         'image': 'element',
         'before': "case message.type when 'DELETE' then " ~ deleted ~ " when 'UPDATE' then get(message.old, position) end",
         'overlays': overlays,
-        'absent_is_error': leaves_out_nulls if dialect == 'flink' else none,
+        'absent_is_error': leaves_out,
     }) -}}
 {%- endmacro -%}
 

@@ -60,13 +60,17 @@ struct<
             else 'ddl'
         end
     {%- endset -%}
+    {%- set ddl_of_rows = "case when message.entryType = 'ROWDATA' and not " ~ is_rows ~ ' then '
+        ~ spark_cdc._changes_rows('message.sql') ~ ' else false end' -%}
+    {%- set other_statement = "(message.action = 'TRUNCATE' and " ~ spark_cdc._is_other_statement('message.sql') ~ ')' -%}
     {%- set errors = {
         'other_format': no_entry,
-        'unknown_op': unknown,
+        'unknown_op': unknown ~ ' or ' ~ ddl_of_rows,
         'no_rows': no_rows,
         'array_lengths_differ': lengths_differ,
         'fault': truncate_fault,
-        'other_structure': two_rows ~ ' or ' ~ rows_of_none ~ ' or ' ~ has_old_row,
+        'other_structure': two_rows ~ ' or ' ~ rows_of_none ~ ' or ' ~ has_old_row ~ ' or ' ~ other_statement ~ ' or '
+            ~ spark_cdc._is_nested({'db': 'message.db', 'schema': 'message.`schema`', 'table': 'message.`table`'}),
     } -%}
     {%- set keys_of_table = "from_json(get_json_object(message.tableChanges, '$.table.primaryKeyColumnNames'), 'array<string>')" -%}
     {{- return({

@@ -73,7 +73,7 @@
         ({{ op }} not in ('UPDATE_BEFOR', 'UPDATE_BEFORE', 'UPDATE_AFTER', 'DELETE') and {{ before }})
         or ({{ op }} not in ('UPDATE_AFTER', 'INSERT') and {{ after }})
         or (({{ op }} in ({{ spark_cdc._literals(rows + ['TRUNCATE']) }}) or {{ is_truncate }}) and message.`schema`.source is null)
-        or ({{ op }} in ({{ spark_cdc._literals(rows) }}) and {{ statement }} is not null)
+        or ({{ op }} not in ({{ spark_cdc._literals(ddl + ['TRUNCATE']) }}) and {{ statement }} is not null)
         or ({{ ddl_text }} <> '' and left({{ ddl_text }}, 1) <> '{')
         or {{ spark_cdc._is_nested({'dbName': database, 'schemaName': schema, 'tableName': table}) }}
         or {{ spark_cdc._dataworks_has_no_time() }}
@@ -136,7 +136,8 @@
         ({{ op }} not in ('UPDATE', 'DELETE') and {{ before }})
         or ({{ op }} not in ('UPDATE', 'INSERT') and {{ after }})
         or (({{ op }} in ({{ spark_cdc._literals(rows + ['TRUNCATE']) }}) or {{ is_truncate }}) and message.`schema`.source is null)
-        or ({{ op }} in ({{ spark_cdc._literals(rows) }}) and {{ statement }} is not null)
+        or ({{ op }} not in ({{ spark_cdc._literals(ddl + ['TRUNCATE']) }}) and {{ statement }} is not null)
+        or (message.payload.before is not null and message.payload.before.data is null)
         or {{ spark_cdc._is_nested({'dbName': database, 'schema': schema, 'table': table}) }}
         or message.version <> '2.0'
         or {{ spark_cdc._dataworks_has_no_time() }}
@@ -178,23 +179,18 @@
     another table, or that says something else than op, or none: a number or an object in its place is none.
 -#}
 {%- macro _dataworks_ddl_fault(op, ddl, statement, table, schema, database) -%}
-    {%- set gap = spark_cdc._sql_gap() -%}
     {%- set qualifier = 'coalesce(nullif(' ~ schema ~ ", ''), " ~ database ~ ')' -%}
     {%- set is_truncate = spark_cdc._truncates_a_table(statement, table, qualifier) -%}
-    {%- set truncate_fault = spark_cdc._truncate_fault(statement, table, qualifier) -%}
-    {%- set changes_rows = statement ~ " rlike r'(?i)^" ~ gap ~ '(?:/[*]M?![0-9]*+' ~ gap ~ ')?(?:[(]' ~ gap
-        ~ ")*+(?:INSERT|UPDATE|DELETE|REPLACE|LOAD|MERGE|WITH|COPY)\\b'" -%}
     {%- set fault -%}
         case
             when {{ op }} = 'TRUNCATE' and {{ statement }} is not null then case
                 when {{ is_truncate }} then null
-                else coalesce({{ truncate_fault }}, 'other_structure')
+                else coalesce({{ spark_cdc._truncate_fault(statement, table, qualifier) }}, 'other_structure')
             end
             when {{ op }} in ({{ spark_cdc._literals(ddl) }}) then case
                 when not coalesce({{ statement }} rlike r'^\s*+(?:[A-Za-z(#]|/[*]|--)', false) then 'no_image'
                 when {{ op }} <> 'QUERY' and {{ is_truncate }} then 'other_structure'
-                when {{ op }} = 'QUERY' and {{ changes_rows }} then 'unknown_op'
-                else {{ truncate_fault }}
+                else {{ spark_cdc._ddl_fault(statement, table, qualifier) }}
             end
         end
     {%- endset -%}

@@ -36,12 +36,12 @@ struct<
     {%- set is_ddl = "(message.type in ('DDL', 'INIT_DDL') or coalesce(message.isDdl, false))" -%}
     {%- set qualifier = 'message.database' if dialect == 'mysql' else "nullif(message.`schema`, '')" -%}
     {%- set is_truncate = spark_cdc._truncates_a_table('message.sql', 'message.`table`', qualifier) -%}
-    {#- The page lists no such type: with a statement it is read as any DDL is. -#}
+    {#- Of a DDL the statement alone tells that it empties the table. The page lists no TRUNCATE: with a statement it is read as any DDL is. -#}
     {%- set truncate_fault -%}
         case
             when {{ is_row }} then null
             when message.type = 'TRUNCATE' and nullif(message.sql, '') is null then 'unknown_op'
-            else {{ spark_cdc._truncate_fault('message.sql', 'message.`table`', qualifier) }}
+            else {{ spark_cdc._ddl_fault('message.sql', 'message.`table`', qualifier) }}
         end
     {%- endset -%}
     {#- A row of the full load may well be called an INSERT by the other field. -#}
@@ -53,7 +53,8 @@ struct<
         )
     {%- endset -%}
     {%- set other_row -%}
-        ((message.type in ('INSERT', 'INIT') and size(get(message.old, 0)) > 0)
+        ({{ spark_cdc._is_nested({'database': 'message.database', 'table': 'message.`table`'}) }}
+        or (message.type in ('INSERT', 'INIT') and size(get(message.old, 0)) > 0)
         or (message.type = 'DELETE' and size(message.old) > 0 and {{ spark_cdc._other_rows('message.data', 'message.old') }}))
     {%- endset -%}
     {%- set rows_of_none = '(not ' ~ is_row ~ ' and (size(message.data) > 0 or size(message.old) > 0))' -%}
@@ -85,6 +86,7 @@ struct<
         'unknown_op': 'not (' ~ is_row ~ ' or ' ~ is_ddl ~ ') or (' ~ is_row ~ ' and coalesce(message.isDdl, false))',
         'other_structure': two_types ~ ' or ' ~ rows_of_none ~ ' or ' ~ other_row,
         'no_rows': is_row ~ ' and ' ~ no_rows,
+        'no_image': is_ddl ~ " and message.type <> 'TRUNCATE' and coalesce(message.sql, '') = ''",
         'array_lengths_differ': lengths_differ,
         'fault': truncate_fault,
         'no_sequence': '(' ~ is_row ~ ' or ' ~ is_truncate ~ ') and ' ~ sequence ~ ' is null',
@@ -120,6 +122,8 @@ struct<
         'op': "case message.type when 'DELETE' then 'delete' when 'UPDATE' then 'update' when 'INSERT' then 'insert' else 'snapshot' end",
         'image': 'element',
         'before': "case message.type when 'DELETE' then " ~ deleted ~ " when 'UPDATE' then get(message.old, position) end",
+        'old_key': none if overlays else "case when message.type = 'UPDATE' and size(get(message.old, position)) > 0 then "
+            ~ 'get(message.old, position) end',
         'overlays': overlays,
     }) -}}
 {%- endmacro -%}

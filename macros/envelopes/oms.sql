@@ -44,7 +44,7 @@ struct<
     {%- set table = meta ~ '.table_name' -%}
     {#- OMS has no record type for it. -#}
     {%- set is_truncate = op ~ " = 'DDL' and " ~ spark_cdc._truncates_a_table(ddl, table, database) -%}
-    {%- set truncate_fault = 'case when ' ~ op ~ " = 'DDL' then " ~ spark_cdc._truncate_fault(ddl, table, database) ~ ' end' -%}
+    {%- set truncate_fault = 'case when ' ~ op ~ " = 'DDL' then " ~ spark_cdc._ddl_fault(ddl, table, database) ~ ' end' -%}
     {%- set kind -%}
         case
             when {{ op }} in ({{ spark_cdc._literals(rows) }}) then 'rows'
@@ -63,6 +63,10 @@ struct<
     {%- set statement_twice -%}
         ({{ op }} = 'DDL' and ({{ spark_cdc._has_duplicate_column('message.prevStruct') }}
         or {{ spark_cdc._has_duplicate_column('message.postStruct') }}))
+        {%- if dialect == 'extended' %}
+        or size(array_remove(map_keys(message.prevStruct), '__light_type')) < size(message.prevStruct) - 1
+        or size(array_remove(map_keys(message.postStruct), '__light_type')) < size(message.postStruct) - 1
+        {%- endif %}
     {%- endset -%}
     {%- set is_column = "name -> name not in ('ddl'" ~ (", '__light_type'" if dialect == 'extended') ~ ')' -%}
     {#- A row beside the statement: nobody knows which of the two happened. -#}
@@ -129,6 +133,8 @@ struct<
         'image': 'case when ' ~ op ~ " = 'DELETE' then " ~ before ~ ' else ' ~ after ~ ' end',
         'before': 'case when ' ~ op ~ " in ('UPDATE', 'DELETE') then " ~ before ~ ' end',
         'old_key': 'case when ' ~ op ~ " = 'UPDATE' then message.prevStruct end",
+        'absent_is_error': op ~ " = 'UPDATE' and not map_keys(" ~ before ~ ') <=> map_keys(' ~ after ~ ') and size(array_except(map_keys('
+            ~ before ~ '), map_keys(' ~ after ~ '))) > 0',
     }) -}}
 {%- endmacro -%}
 

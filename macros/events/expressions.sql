@@ -57,21 +57,26 @@
     {{- return('(' ~ conditions | join(' or ') ~ ')') -}}
 {%- endmacro -%}
 
+{#- Whether a declared column is read from a text of bytes, which a bare number may look like. -#}
+{%- macro _is_bytes(column) -%}
+    {{- return(column.family == 'binary' or column.encoding in ['bits', 'big_endian_bits', 'base64']) -}}
+{%- endmacro -%}
+
 {#-
     `typed`, but NULL of bytes or bits that do not stand in quotes: a bare number or truth value may be base64 by chance, and
     from_json gives the same text of both. `value_names` as in `_row_changes`. Where a name in the message has an escape, it cannot
-    be searched for.
+    be searched for. `message`: the text in which the value stands.
 -#}
-{%- macro _only_in_quotes(text, column, typed, value_names) -%}
-    {%- if column.family != 'binary' and column.encoding not in ['bits', 'big_endian_bits', 'base64'] -%}
+{%- macro _only_in_quotes(text, column, typed, value_names, message='value') -%}
+    {%- if not spark_cdc._is_bytes(column) -%}
         {{- return(typed) -}}
     {%- endif -%}
     {%- set name = value_names | replace('{}', modules.re.escape(column.name)) -%}
     {%- set bare = "concat(" ~ spark_cdc._literal('"' ~ name ~ '"\\s*+:\\s*+') ~ ", r'\\Q', " ~ text
         ~ ", r'\\E(?![0-9.eE+-])')" -%}
-    {%- set no_name_has_escapes = "value rlike r'(?s)^(?:[^\"]++|\"[^\"\\\\]*+\"|\"(?:[^\"\\\\]++|\\\\.)*+\"(?!\\s*+:))*+\\z'" -%}
-    {%- set is_quoted = 'case when ' ~ text ~ " rlike r'^(?:[0-9]++(?:[eE][+-]?[0-9]++)?|true)\\z' then case when value rlike "
-        ~ bare ~ ' then false else ' ~ no_name_has_escapes ~ ' end else true end' -%}
+    {%- set no_name_has_escapes = message ~ " rlike r'(?s)^(?:[^\"]++|\"[^\"\\\\]*+\"|\"(?:[^\"\\\\]++|\\\\.)*+\"(?!\\s*+:))*+\\z'" -%}
+    {%- set is_quoted = 'case when ' ~ text ~ " rlike r'^(?:[0-9]++(?:[eE][+-]?[0-9]++)?|true)\\z' then case when " ~ message
+        ~ ' rlike ' ~ bare ~ ' then false else ' ~ no_name_has_escapes ~ ' end else true end' -%}
     {{- return('case when ' ~ is_quoted ~ ' then ' ~ typed ~ ' end') -}}
 {%- endmacro -%}
 
@@ -104,17 +109,54 @@
     ) -}}
 {%- endmacro -%}
 
+{#- True of a statement whose first word is not TRUNCATE. -#}
+{%- macro _is_other_statement(statement) -%}
+    {{- return(statement ~ " rlike r'(?i)^" ~ spark_cdc._sql_gap() ~ "(?!TRUNCATE\\b)[A-Z(]'") -}}
+{%- endmacro -%}
+
 {#-
     Why a DDL message may be a truncate and is not surely the one of its table, else NULL: other_structure where the statement
     names another table, unknown_op where it empties more or less than one table, or cannot be read. As a mere DDL its rows
     would live on.
 -#}
 {%- macro _truncate_fault(statement, table, qualifier=none) -%}
-    {%- set is_other_statement = statement ~ " rlike r'(?i)^" ~ spark_cdc._sql_gap() ~ "(?!TRUNCATE\\b)[A-Z(]'" -%}
     {{- return(
-        'case when contains(lower(' ~ statement ~ "), 'truncate') and not " ~ is_other_statement ~ ' then case when '
+        'case when contains(lower(' ~ statement ~ "), 'truncate') and (not " ~ spark_cdc._is_other_statement(statement) ~ ' or '
+        ~ spark_cdc._has_later_statement(statement, ['TRUNCATE']) ~ ') then case when '
         ~ spark_cdc._truncates_a_table(statement, table, qualifier) ~ ' then null when ' ~ spark_cdc._truncates_a_table(statement)
         ~ " then 'other_structure' else 'unknown_op' end end"
+    ) -}}
+{%- endmacro -%}
+
+{#- Why a DDL message may change rows of its table, else NULL: as `_truncate_fault`, and where its statement changes single rows. -#}
+{%- macro _ddl_fault(statement, table, qualifier=none) -%}
+    {{- return(
+        'case when ' ~ spark_cdc._changes_rows(statement) ~ " then 'unknown_op' else "
+        ~ spark_cdc._truncate_fault(statement, table, qualifier) ~ ' end'
+    ) -}}
+{%- endmacro -%}
+
+{%- macro _changes_rows(statement) -%}
+    {%- set gap = spark_cdc._sql_gap() -%}
+    {%- set words = ['INSERT', 'UPDATE', 'DELETE', 'REPLACE', 'LOAD', 'MERGE', 'WITH', 'COPY'] -%}
+    {{- return(
+        '(' ~ statement ~ " rlike r'(?i)^" ~ gap ~ '(?:/[*]M?![0-9]*+' ~ gap ~ ')?(?:' ~ words | join('|') ~ ")\\b' or "
+        ~ spark_cdc._has_later_statement(statement, words) ~ ')'
+    ) -}}
+{%- endmacro -%}
+
+{#-
+    True where one of these words begins a statement in brackets or behind a semicolon. What CREATE makes may be a procedure, whose
+    statements do not run.
+-#}
+{%- macro _has_later_statement(statement, words) -%}
+    {%- set gap = spark_cdc._sql_gap() -%}
+    {%- set word = gap ~ '(?:' ~ words | join('|') ~ ')\\b' -%}
+    {%- set texts = '\\x27(?:[^\\x27\\\\]++|\\\\.)*+\\x27|\\x22[^\\x22]*+\\x22|`[^`]*+`' -%}
+    {{- return(
+        'case when contains(' ~ statement ~ ", ';') or contains(" ~ statement ~ ", '(') then " ~ statement ~ " rlike r'(?is)^"
+        ~ gap ~ '(?:(?:[(]' ~ gap ~ ')++' ~ word ~ '|(?!CREATE\\b)(?:[^;\\x27\\x22`]++|' ~ texts ~ '|;(?!' ~ word ~ '))*+;' ~ word
+        ~ ")' else false end"
     ) -}}
 {%- endmacro -%}
 

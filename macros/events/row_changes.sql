@@ -151,6 +151,7 @@ paired_changes as (
         ] %}
         coalesce(after_half.{{ name }}, before_half.{{ name }}) as {{ name }},
         {%- endfor %}
+        coalesce(before_half.value, after_half.value) as before_value,
         case when is_contradiction then 'other_structure' else coalesce(after_half.error_code, before_half.error_code) end as error_code,
         -- a half that was sent again stands behind the two
         array_distinct(concat(array_compact(array(before_half.offsets[0], after_half.offsets[0])), offsets)) as offsets,

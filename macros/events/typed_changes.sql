@@ -9,6 +9,8 @@
     {%- set header = spark_cdc._header_of(format, dialect) -%}
     {%- set patchable = spark_cdc._patchable(columns, key) -%}
     {%- set names = columns | map(attribute='literal') | join(', ') -%}
+    {#- The two halves of an update are two messages. -#}
+    {%- set message_before = 'before_value' if header.get('splits_updates') else 'value' -%}
 {#- In a struct, because a column of the source may have any name, also one that is used here. #}
 decoded as (
 
@@ -37,9 +39,11 @@ decoded_pairs as (
                 when {{ text }} is null
                     then case when not map_contains_key(before, {{ column.literal }}) then decoded_image.{{ column.quoted }} end
                 {%- else %}
-                when {{ text }} <=> image_texts.{{ column.quoted }} then decoded_image.{{ column.quoted }}
+                when {{ text }} <=> image_texts.{{ column.quoted }}
+                    {{- ' and before_value = value' if header.get('splits_updates') and spark_cdc._is_bytes(column) }}
+                    then decoded_image.{{ column.quoted }}
                 {%- endif %}
-                else {{ spark_cdc._decoded(format, rows, text, column, time_zone, dialect) | indent(16) }}
+                else {{ spark_cdc._decoded(format, rows, text, column, time_zone, dialect, message_before) | indent(16) }}
             end{{ ',' if not loop.last }}
             {%- endfor %}
         ) end as decoded_before,
@@ -125,12 +129,12 @@ typed_changes as (
 {%- endmacro -%}
 
 {#- SQL of a value. A number is no bytes, in whatever format: of a Python function's own texts none is one. -#}
-{%- macro _decoded(format, rows, text, column, time_zone, dialect) -%}
+{%- macro _decoded(format, rows, text, column, time_zone, dialect, message='value') -%}
     {%- set typed = spark_cdc._format_macro(format, 'value')(text, column, time_zone, dialect) -%}
     {%- if rows.get('exact') or rows.get('tells_quotes') -%}
         {{- return(typed) -}}
     {%- endif -%}
-    {{- return(spark_cdc._only_in_quotes(text, column, typed, rows.get('value_names') or '{}')) -}}
+    {{- return(spark_cdc._only_in_quotes(text, column, typed, rows.get('value_names') or '{}', message)) -}}
 {%- endmacro -%}
 
 {%- macro _declaration(column) -%}

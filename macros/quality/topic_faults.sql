@@ -45,10 +45,10 @@ neighbours as (
         partition,
         offset,
         batch,
-        lag(offset) over in_order as previous_offset,
-        lag(batch) over in_order as previous_batch
+        -- no named window: Spark does not find it where the model is a view
+        lag(offset) over (partition by topic, partition order by offset) as previous_offset,
+        lag(batch) over (partition by topic, partition order by offset) as previous_batch
     from first_readings
-    window in_order as (partition by topic, partition order by offset)
 
 ),
 

@@ -102,7 +102,7 @@
 {%- macro _mysql_label(text, type_text, encoding) -%}
     {#- MySQL writes some characters of a label with a backslash, products differ: such a label is not certain. -#}
     {%- set label = "'(?:[^'\\\\]|'')*+'" -%}
-    {%- set labels = "transform(case when " ~ type_text ~ " rlike r\"^(?i:enum|set)\\(" ~ label ~ "(?:, ?" ~ label
+    {%- set labels = "transform(case when " ~ type_text ~ " rlike r\"^(?i:" ~ encoding ~ ")\\(" ~ label ~ "(?:, ?" ~ label
         ~ ")*+\\)\" then regexp_extract_all(" ~ type_text ~ ", r\"'((?:[^']|'')*)'\", 1) end, label -> replace(label, \"''\", \"'\"))" -%}
     {%- if encoding == 'enum' -%}
         {%- set number = spark_cdc._integer_value(text, 'int') -%}

@@ -50,16 +50,23 @@
 
 {#-
     A cast takes 1d and 0x1p3 for numbers, makes infinity of what is too big, zero of what is too small, and another whole
-    number of one that no floating number is: 9007199254740993, or one of more digits than a floating number tells apart. Digits
-    after the point are rounded, as in the source.
+    number of one that no floating number is: 9007199254740993, also written as .0 or with an exponent. A whole number is taken
+    where the floating number, rounded to as many digits, is that number. Digits after the point are rounded, as in the source.
 -#}
 {%- macro _floating_value(text, family) -%}
     {%- set number = 'try_cast(digits as ' ~ family ~ ')' -%}
-    {%- set bigint = 'try_cast(digits as bigint)' -%}
-    {%- set is_another = "length(digits) > " ~ (15 if family == 'double' else 7) ~ " and case when " ~ bigint
-        ~ " is null then digits rlike '^[+-]?[1-9][0-9]{" ~ (16 if family == 'double' else 8) ~ ",}[1-9]0*+$' else "
-        ~ "not endswith(digits, '0') and (not " ~ bigint ~ " <=> try_cast(" ~ number ~ " as bigint) or " ~ number
-        ~ " >= 9223372036854775808D) end" -%}
+    {%- set may_be_whole = "(not contains(digits, '.') or right(digits, 1) in ('0', '.') or digits rlike '[eE]')" -%}
+    {%- set exact = 'case when ' ~ number ~ ' < 9223372036854775808D then cast(try_cast(' ~ number
+        ~ ' as bigint) as decimal(38,0)) end' -%}
+    {#- A cast to decimal stops the batch at an exponent of ten digits. -#}
+    {%- set whole = 'cast(case when abs(' ~ number ~ ") < 1e38 then try_cast(regexp_replace(digits, '([eE][+-]?)0++(?=[0-9])', '$1') "
+        ~ 'as decimal(38,0)) end as string)' -%}
+    {%- set many_digits = "coalesce(whole, digits) rlike '^[+-]?[1-9][0-9]{" ~ (16 if family == 'double' else 8) ~ ",}[1-9]0*+$'" -%}
+    {%- set differs = 'coalesce(abs(' ~ exact ~ ' - cast(whole as decimal(38,0))) * 2 > power(10, length(whole) - length(rtrim('
+        ~ "'0', whole))), " ~ many_digits ~ ')' -%}
+    {%- set is_another = 'case when length(digits) > ' ~ (15 if family == 'double' else 7) ~ ' and ' ~ may_be_whole ~ ' and abs('
+        ~ number ~ ') >= ' ~ ('9007199254740992D' if family == 'double' else '16777216D') ~ ' then '
+        ~ spark_cdc._let('whole', whole, differs) ~ ' else false end' -%}
     {{- return(spark_cdc._let(
         'digits',
         "regexp_extract(" ~ text ~ ", r'^(?:[+-]?(?:[0-9]++\\.?[0-9]*+|\\.[0-9]++)(?:[eE][+-]?[0-9]++)?|NaN|-?Infinity)\\z', 0)",

@@ -178,7 +178,8 @@
 {%- macro _debezium_by_connector(source, mysql, postgresql, oracle, lsn_words, other) -%}
     {{- return(
         "case when " ~ source ~ ".connector in ('mysql', 'mariadb') or " ~ source ~ ".file is not null then " ~ mysql
-        ~ " when " ~ source ~ ".connector = 'postgresql' or " ~ source ~ ".sequence is not null then " ~ postgresql
+        ~ " when coalesce(" ~ source ~ ".connector, case when " ~ source
+        ~ ".sequence is not null then 'postgresql' end) = 'postgresql' then " ~ postgresql
         ~ " when " ~ source ~ ".connector = 'oracle' then " ~ oracle ~ " when " ~ source
         ~ ".connector in ('sqlserver', 'db2') or " ~ source ~ ".commit_lsn is not null then " ~ lsn_words ~ " else " ~ other
         ~ " end"

@@ -55,6 +55,11 @@
     {#- CloudCanal's page has the meanings of before and after the other way round than its sample: a delete has one row. -#}
     {%- set two_rows = "event.op = 'd' and size(event.before) > 0 and size(event.after) > 0 "
         ~ 'and not array_sort(map_entries(event.before)) <=> array_sort(map_entries(event.after))' -%}
+    {#- A row of an image that its operation does not have: which of the two is right nobody knows. -#}
+    {%- set contradicts = [
+        "event.op in ('t', " ~ spark_cdc._literals(inserts + ['r']) ~ ') and coalesce(size(event.before) > 0, false)',
+        'event.op in (' ~ ("'t'" if is_cloudcanal else "'t', 'd'") ~ ') and coalesce(size(event.after) > 0, false)',
+    ] -%}
     {%- set ddl = "coalesce(event.ddl, get_json_object(event.historyRecord, '$.ddl'))" -%}
     {#- A message of a table that other columns make look alike is neither: it has no databaseName, or more than a time. -#}
     {%- set is_ddl -%}
@@ -98,7 +103,7 @@
         'no_after_image': no_row_after,
         'key_missing': no_row_before,
         'no_sequence': no_place,
-        'other_structure': 'event.ts_ms is not null and try_cast(event.ts_ms as bigint) is null',
+        'other_structure': 'event.ts_ms is not null and try_cast(event.ts_ms as bigint) is null or ' ~ contradicts | join(' or '),
     } -%}
     {%- if is_cloudcanal -%}
         {%- set truncate_fault = 'case when ' ~ may_truncate ~ ' then '
@@ -123,6 +128,7 @@
         'database_name': 'coalesce(event.source.db, event.databaseName)',
         'schema_name': 'coalesce(event.source.schema, event.schemaName)',
         'table_name': 'coalesce(event.source.table, event.source.collection)',
+        'names_table': is_cloudcanal,
         'op': 'event.op',
         'sequence': 'cast(array() as array<decimal(20,0)>)' if is_cloudcanal
             else spark_cdc._debezium_sequence('event.source', 'event.op'),

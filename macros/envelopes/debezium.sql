@@ -181,6 +181,7 @@
     )) -}}
 {%- endmacro -%}
 
+{#- The sequence of other connectors, such as Spanner's, is no pair of LSNs. -#}
 {%- macro _debezium_by_connector(source, mysql, postgresql, oracle, lsn_words, other) -%}
     {{- return(
         "case when " ~ source ~ ".connector in ('mysql', 'mariadb') or " ~ source ~ ".file is not null then " ~ mysql
@@ -467,11 +468,17 @@
         {{- return('cast(null as binary)') -}}
     {%- endif -%}
     {%- set type = 'column_types[' ~ column.literal ~ ']' -%}
+    {%- set no_type = 'coalesce(' ~ type ~ ", '') = ''" -%}
     {%- set plain = spark_cdc.value(text, column, time_zone) -%}
     {%- set family = column.family -%}
     {%- set read_as = [] -%}
     {%- if family == 'binary' or column.encoding in ['bits', 'big_endian_bits'] -%}
-        {{- return('case when not ' ~ spark_cdc._debezium_is_bare(text, column) ~ ' then ' ~ plain ~ ' end') -}}
+        {#- binary.handling.mode writes base64 and hexadecimal alike as `string`, and any other text may be base64. -#}
+        {%- set is_text = 'when ' ~ type ~ " not in ('', 'bytes', 'io.debezium.data.Bits') then null "
+            if family == 'binary' and column.encoding is none else '' -%}
+        {{- return(
+            'case ' ~ is_text ~ 'when not ' ~ spark_cdc._debezium_is_bare(text, column) ~ ' then ' ~ plain ~ ' end'
+        ) -}}
     {%- elif column.encoding not in [none, 'base64'] -%}
         {{- return(plain) -}}
     {%- elif family in ['date', 'timestamp', 'timestamp_ntz'] and dialect != 'cloudcanal' -%}
@@ -488,9 +495,10 @@
             ) -%}
         {%- endfor -%}
         {%- if family == 'date' -%}
+            {#- Where the schema knows the column, a number of any other type is no day: a year, a time, an amount. -#}
             {%- do read_as.append(
-                'when ' ~ spark_cdc._debezium_is_bare(text, column) ~ ' then '
-                ~ spark_cdc.value(text, dict(column, encoding='days'), time_zone)
+                'when ' ~ no_type ~ ' then case when ' ~ spark_cdc._debezium_is_bare(text, column) ~ ' then '
+                ~ spark_cdc.value(text, dict(column, encoding='days'), time_zone) ~ ' else ' ~ plain ~ ' end'
             ) -%}
         {%- endif -%}
     {%- elif family == 'string' -%}
@@ -516,15 +524,20 @@
     {%- elif family == 'decimal' -%}
         {{- return(spark_cdc._debezium_decimal(text, column, type, dialect)) -}}
     {%- elif family in ['boolean', 'tinyint', 'smallint', 'int', 'bigint', 'float', 'double'] -%}
-        {#- Of bytes the length of the text is a multiple of four: other numbers are read without a look at their type. -#}
+        {#-
+            Of bytes the length of the text is a multiple of four: other numbers are read without a look at their type. Where no
+            schema tells it, what base64 never has is no bytes; `Infinity` is how the converter writes that number.
+        -#}
+        {%- set may_be_bytes = type ~ " in ('bytes', 'io.debezium.data.Bits') or startswith(" ~ type
+            ~ ", 'org.apache.kafka.connect.data.Decimal')" -%}
+        {#- CloudCanal's values are texts. -#}
+        {%- set untyped = 'false' if dialect == 'cloudcanal' else text ~ " <> 'Infinity' and " ~ text ~ " not rlike '[.-]'" -%}
         {%- set is_bare = spark_cdc._debezium_is_bare(text, column) -%}
         {%- set of_bits = ' when not ' ~ is_bare ~ ' and ' ~ type ~ " = 'io.debezium.data.Bits' then "
             ~ spark_cdc.value(text, dict(column, encoding='bits'), time_zone) if family == 'bigint' else '' -%}
         {%- do read_as.append(
-            'when octet_length(' ~ text ~ ') % 4 = 0 and coalesce(' ~ type
-            ~ " in ('bytes', 'io.debezium.data.Bits') or startswith(" ~ type
-            ~ ", 'org.apache.kafka.connect.data.Decimal'), false) then case when " ~ is_bare ~ ' then ' ~ plain
-            ~ of_bits ~ ' end'
+            'when octet_length(' ~ text ~ ') % 4 = 0 and case when ' ~ no_type ~ ' then ' ~ untyped ~ ' else ' ~ may_be_bytes
+            ~ ' end then case when ' ~ is_bare ~ ' then ' ~ plain ~ of_bits ~ ' end'
         ) -%}
     {%- endif -%}
     {{- return('case ' ~ read_as | join(' ') ~ ' else ' ~ plain ~ ' end' if read_as else plain) -}}

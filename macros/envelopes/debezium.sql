@@ -55,6 +55,11 @@
     {#- CloudCanal's page has the meanings of before and after the other way round than its sample: a delete has one row. -#}
     {%- set two_rows = "event.op = 'd' and size(event.before) > 0 and size(event.after) > 0 "
         ~ 'and not array_sort(map_entries(event.before)) <=> array_sort(map_entries(event.after))' -%}
+    {#- A row of an image that its operation does not have: which of the two is right nobody knows. -#}
+    {%- set contradicts = [
+        "event.op in ('t', " ~ spark_cdc._literals(inserts + ['r']) ~ ') and coalesce(size(event.before) > 0, false)',
+        'event.op in (' ~ ("'t'" if is_cloudcanal else "'t', 'd'") ~ ') and coalesce(size(event.after) > 0, false)',
+    ] -%}
     {%- set ddl = "coalesce(event.ddl, get_json_object(event.historyRecord, '$.ddl'))" -%}
     {#- A message of a table that other columns make look alike is neither: it has no databaseName, or more than a time. -#}
     {%- set is_ddl -%}
@@ -98,7 +103,7 @@
         'no_after_image': no_row_after,
         'key_missing': no_row_before,
         'no_sequence': no_place,
-        'other_structure': 'event.ts_ms is not null and try_cast(event.ts_ms as bigint) is null',
+        'other_structure': 'event.ts_ms is not null and try_cast(event.ts_ms as bigint) is null or ' ~ contradicts | join(' or '),
     } -%}
     {%- if is_cloudcanal -%}
         {%- set truncate_fault = 'case when ' ~ may_truncate ~ ' then '
@@ -123,6 +128,7 @@
         'database_name': 'coalesce(event.source.db, event.databaseName)',
         'schema_name': 'coalesce(event.source.schema, event.schemaName)',
         'table_name': 'coalesce(event.source.table, event.source.collection)',
+        'names_table': is_cloudcanal,
         'op': 'event.op',
         'sequence': 'cast(array() as array<decimal(20,0)>)' if is_cloudcanal
             else spark_cdc._debezium_sequence('event.source', 'event.op'),
@@ -175,10 +181,12 @@
     )) -}}
 {%- endmacro -%}
 
+{#- The sequence of other connectors, such as Spanner's, is no pair of LSNs. -#}
 {%- macro _debezium_by_connector(source, mysql, postgresql, oracle, lsn_words, other) -%}
     {{- return(
         "case when " ~ source ~ ".connector in ('mysql', 'mariadb') or " ~ source ~ ".file is not null then " ~ mysql
-        ~ " when " ~ source ~ ".connector = 'postgresql' or " ~ source ~ ".sequence is not null then " ~ postgresql
+        ~ " when coalesce(" ~ source ~ ".connector, case when " ~ source
+        ~ ".sequence is not null then 'postgresql' end) = 'postgresql' then " ~ postgresql
         ~ " when " ~ source ~ ".connector = 'oracle' then " ~ oracle ~ " when " ~ source
         ~ ".connector in ('sqlserver', 'db2') or " ~ source ~ ".commit_lsn is not null then " ~ lsn_words ~ " else " ~ other
         ~ " end"
@@ -460,11 +468,17 @@
         {{- return('cast(null as binary)') -}}
     {%- endif -%}
     {%- set type = 'column_types[' ~ column.literal ~ ']' -%}
+    {%- set no_type = 'coalesce(' ~ type ~ ", '') = ''" -%}
     {%- set plain = spark_cdc.value(text, column, time_zone) -%}
     {%- set family = column.family -%}
     {%- set read_as = [] -%}
     {%- if family == 'binary' or column.encoding in ['bits', 'big_endian_bits'] -%}
-        {{- return('case when not ' ~ spark_cdc._debezium_is_bare(text, column) ~ ' then ' ~ plain ~ ' end') -}}
+        {#- binary.handling.mode writes base64 and hexadecimal alike as `string`, and any other text may be base64. -#}
+        {%- set is_text = 'when ' ~ type ~ " not in ('', 'bytes', 'io.debezium.data.Bits') then null "
+            if family == 'binary' and column.encoding is none else '' -%}
+        {{- return(
+            'case ' ~ is_text ~ 'when not ' ~ spark_cdc._debezium_is_bare(text, column) ~ ' then ' ~ plain ~ ' end'
+        ) -}}
     {%- elif column.encoding not in [none, 'base64'] -%}
         {{- return(plain) -}}
     {%- elif family in ['date', 'timestamp', 'timestamp_ntz'] and dialect != 'cloudcanal' -%}
@@ -481,9 +495,10 @@
             ) -%}
         {%- endfor -%}
         {%- if family == 'date' -%}
+            {#- Where the schema knows the column, a number of any other type is no day: a year, a time, an amount. -#}
             {%- do read_as.append(
-                'when ' ~ spark_cdc._debezium_is_bare(text, column) ~ ' then '
-                ~ spark_cdc.value(text, dict(column, encoding='days'), time_zone)
+                'when ' ~ no_type ~ ' then case when ' ~ spark_cdc._debezium_is_bare(text, column) ~ ' then '
+                ~ spark_cdc.value(text, dict(column, encoding='days'), time_zone) ~ ' else ' ~ plain ~ ' end'
             ) -%}
         {%- endif -%}
     {%- elif family == 'string' -%}
@@ -509,15 +524,20 @@
     {%- elif family == 'decimal' -%}
         {{- return(spark_cdc._debezium_decimal(text, column, type, dialect)) -}}
     {%- elif family in ['boolean', 'tinyint', 'smallint', 'int', 'bigint', 'float', 'double'] -%}
-        {#- Of bytes the length of the text is a multiple of four: other numbers are read without a look at their type. -#}
+        {#-
+            Of bytes the length of the text is a multiple of four: other numbers are read without a look at their type. Where no
+            schema tells it, what base64 never has is no bytes; `Infinity` is how the converter writes that number.
+        -#}
+        {%- set may_be_bytes = type ~ " in ('bytes', 'io.debezium.data.Bits') or startswith(" ~ type
+            ~ ", 'org.apache.kafka.connect.data.Decimal')" -%}
+        {#- CloudCanal's values are texts. -#}
+        {%- set untyped = 'false' if dialect == 'cloudcanal' else text ~ " <> 'Infinity' and " ~ text ~ " not rlike '[.-]'" -%}
         {%- set is_bare = spark_cdc._debezium_is_bare(text, column) -%}
         {%- set of_bits = ' when not ' ~ is_bare ~ ' and ' ~ type ~ " = 'io.debezium.data.Bits' then "
             ~ spark_cdc.value(text, dict(column, encoding='bits'), time_zone) if family == 'bigint' else '' -%}
         {%- do read_as.append(
-            'when octet_length(' ~ text ~ ') % 4 = 0 and coalesce(' ~ type
-            ~ " in ('bytes', 'io.debezium.data.Bits') or startswith(" ~ type
-            ~ ", 'org.apache.kafka.connect.data.Decimal'), false) then case when " ~ is_bare ~ ' then ' ~ plain
-            ~ of_bits ~ ' end'
+            'when octet_length(' ~ text ~ ') % 4 = 0 and case when ' ~ no_type ~ ' then ' ~ untyped ~ ' else ' ~ may_be_bytes
+            ~ ' end then case when ' ~ is_bare ~ ' then ' ~ plain ~ of_bits ~ ' end'
         ) -%}
     {%- endif -%}
     {{- return('case ' ~ read_as | join(' ') ~ ' else ' ~ plain ~ ' end' if read_as else plain) -}}

@@ -105,7 +105,7 @@
         (event.op in ('c', 'u', 'r') and event.has_document and event.after is null)
         or (event.has_before and event.before is null)
     {%- endset -%}
-    {#- The _id of a document never changes. The key has its text, without the type that the document gives. -#}
+    {#- The key names the document by the text of its _id, without the type that the document gives; an _id never changes. -#}
     {%- set other_id = [] -%}
     {%- for one, other in [('identity', 'after'), ('before', 'after'), ('identity', 'before')] -%}
         {%- do other_id.append(
@@ -116,10 +116,11 @@
     {#- Its document, or the key in its place, has to name the row. -#}
     {%- set no_key = "event.op in ('u', 'd') and coalesce(size(event.before), 0) < 1 and event.identity['_id'] is null "
         ~ "and event.after['_id'] is null" -%}
-    {%- set errors = {'broken_document': broken ~ " or event.op in ('u', 'd') and (" ~ other_id | join(' or ') ~ ')'} -%}
+    {%- set errors = {'broken_document': broken ~ " or event.op in ('c', 'u', 'd', 'r') and (" ~ other_id | join(' or ') ~ ')'} -%}
     {%- do errors.update(header.errors) -%}
     {%- do errors.update({
         'other_format': '(' ~ errors.other_format ~ ") or event.source.connector <> 'mongodb'",
+        'unknown_op': errors.unknown_op ~ " or event.op = 't'",
         'key_missing': no_key,
         'no_sequence': "event.op in ('c', 'u', 'd', 'r') and event.source.ord is not null and event.source.ts_ms is null"
     }) -%}

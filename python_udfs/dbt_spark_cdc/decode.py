@@ -89,6 +89,8 @@ class _Table:
     name: NAME
     columns: dict[str, None] = field(default_factory=dict)
     key: list[str] = field(default_factory=list)
+    # The keys that its messages name; the order of a key's columns makes no other key.
+    named_keys: dict[frozenset[str], list[str]] = field(default_factory=dict)
     lines: set[int] = field(default_factory=set)
     has_truncate: bool = False
     unreadable: Counter[str] = field(default_factory=Counter)
@@ -387,10 +389,12 @@ class Decoder:
     def _settle(self, table: _Table) -> bool:
         """Fix the table's key and columns; False, with the reason, where its state cannot be told."""
         keys = table.file.keys
+        named = list(table.named_keys.values())
         for spelling in _spellings(table.name):
             if spelling in keys:
-                table.key = keys[spelling]
+                named = [keys[spelling]]
                 break
+        table.key = named[0] if len(named) == 1 else []
         if self.options.columns is not None:
             table.columns = dict.fromkeys(self.options.columns)
         else:
@@ -399,6 +403,10 @@ class Decoder:
             table.errors.append(f"Messages not read: {count} with the error {code}.")
         if not table.columns or not table.lines:
             return False  # truncates only, or nothing that can be read
+        if len(named) > 1:
+            found = "; ".join(", ".join(key) for key in named)
+            table.errors.append(f"Its messages name different key columns ({found}); name them with --key.")
+            return False
         if not table.key:
             table.errors.append("Its messages name no key columns; name them with --key.")
             return False
@@ -538,7 +546,8 @@ def _tables(file: _File) -> list[_Table]:
             continue
         table.lines.update(row["lines"])
         table.has_truncate |= row["kind"] == "truncate"
-        table.key = row["key_columns"] or table.key
+        if row["key_columns"]:
+            table.named_keys[frozenset(row["key_columns"])] = row["key_columns"]
         for image in (row["before"], row["after"]):
             for column in image or ():
                 table.columns[column.split(".", 1)[0] if column in row["patched"] else column] = None

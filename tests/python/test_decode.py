@@ -285,6 +285,41 @@ def test_state_has_what_updates_changed_inside_a_value(tmp_path: Path, declared:
 
 
 @pytest.mark.usefixtures("spark")
+def test_state_does_not_choose_between_keys(tmp_path: Path) -> None:
+    def message(table: str, row: str, *key: str) -> str:
+        return canal(row, table=table, pkNames=list(key) or None)
+
+    file = write(
+        tmp_path,
+        "x.jsonl",
+        message("differ", '{"id": 1, "k2": "x"}', "id"),
+        message("differ", '{"id": 2, "k2": "x"}', "id"),
+        message("differ", '{"id": 3, "k2": "z"}', "k2"),
+        message("part", '{"id": 1, "k2": "x"}', "id", "k2"),
+        message("part", '{"id": 1, "k2": "y"}', "id"),
+        message("order", '{"id": 1, "k2": "x"}', "id", "k2"),
+        message("order", '{"id": 1, "k2": "x"}', "k2", "id"),
+        message("left_out", '{"id": 1, "k2": "x"}', "id"),
+        message("left_out", '{"id": 2, "k2": "x"}'),
+    )
+    tables = {table["table"]: table for table in lines(run(file, "--format", "canal", "--state").stdout)}
+    assert {name: (sorted(table["key"]), len(table["rows"])) for name, table in tables.items()} == {
+        "differ": ([], 0),
+        "part": ([], 0),
+        "order": (["id", "k2"], 1),
+        "left_out": (["id"], 2),
+    }
+    assert {name: table["error"] for name, table in tables.items() if "error" in table} == {
+        "differ": "Its messages name different key columns (id; k2); name them with --key.",
+        "part": "Its messages name different key columns (id, k2; id); name them with --key.",
+    }
+    result = run(file, "--format", "canal", "--state", "--key", "differ=id", "--key", "part=id,k2")
+    settled = {table["table"]: table for table in lines(result.stdout)}
+    assert [len(settled[name]["rows"]) for name in ("differ", "part")] == [3, 2]
+    assert not any("error" in table for table in settled.values())
+
+
+@pytest.mark.usefixtures("spark")
 def test_a_row_that_a_message_changes_twice(tmp_path: Path) -> None:
     """Once its key: it is one row. Rows of one message that change places are as many as before."""
 

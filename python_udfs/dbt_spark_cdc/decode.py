@@ -477,14 +477,25 @@ class Decoder:
                 variants=variants,
                 patched_columns=[c["name"] for c in patchable],
             )
-            query = f"""select {TABLE_ID} as n, {_texts(columns)} as row
+            query = f"""select {TABLE_ID} as n, {_texts(columns)} as row,
+                coalesce(_cdc_absent, array()) as absent
                 from ({current}) where not _cdc_is_deleted"""  # noqa: S608  # the macros' own SQL
             for row in spark.sql(query).toArrow().to_pylist():
                 table = tables[int(row["n"])]
                 values = dict(zip(declared, map(_plain, columns, row["row"]), strict=True))
-                table.rows.append({name: values[name] for name in table.columns})
+                # What is not known must not look like a null that was sent.
+                known = [name for name in table.columns if name not in row["absent"]]
+                table.rows.append({name: values[name] for name in known})
         for table in tables:
             table.rows.sort(key=lambda row: [_sortable(row[name]) for name in key])
+            _tell_unknown_values(table)
+
+
+def _tell_unknown_values(table: _Table) -> None:
+    rows = [row for row in table.rows if len(row) < len(table.columns)]
+    if rows:
+        names = ", ".join(name for name in table.columns if any(name not in row for row in rows))
+        table.errors.append(f"Rows with values that no message tells: {len(rows)}, in the columns {names}.")
 
 
 @contextmanager

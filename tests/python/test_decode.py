@@ -284,6 +284,37 @@ def test_state_has_what_updates_changed_inside_a_value(tmp_path: Path, declared:
     ]
 
 
+def drs_mongodb(number: int, kind: str, key: int, value: str, table: str = "cages") -> str:
+    identity = f'{{"_id": {key}}}'
+    return json.dumps({
+        "id": number, "op": kind.upper(), "dbType": "MongoDB", "db": "zoo", "coll": table, "value": value,
+        "where": identity if kind == "update" else "", "recordType": kind, "extra": kind,
+        "es": 1684315111439, "ts": 1684315111576, "clusterTime": f"1684344064:{number}",
+    })  # fmt: skip
+
+
+@pytest.mark.usefixtures("spark")
+def test_state_does_not_show_what_is_not_known_as_null(tmp_path: Path) -> None:
+    file = write(
+        tmp_path,
+        "x.jsonl",
+        drs_mongodb(1, "insert", 1, '{"_id": 1, "n": 5, "v": null}'),
+        drs_mongodb(2, "update", 1, '{"$set": {"n.a": 1}}'),
+        drs_mongodb(3, "update", 2, '{"$set": {"v": 7}}'),
+        drs_mongodb(4, "insert", 3, '{"_id": 3, "n": {"a": 1}}'),
+        drs_mongodb(5, "insert", 1, '{"_id": 1, "other": 1}', table="others"),
+    )
+    for columns in ((), ("--columns", "_id:int,n:variant,v:int")):
+        cages, others = lines(run(file, "--format", "drs_mongodb", *columns, "--state").stdout)
+        assert cages["rows"] == [
+            {"_id": "1", "v": None},
+            {"_id": "2", "v": "7"},
+            {"_id": "3", "n": '{"a":1}', "v": None},
+        ]
+        assert cages["error"] == "Rows with values that no message tells: 2, in the columns n."
+        assert (len(others["rows"]), "error" in others) == (1, False)
+
+
 @pytest.mark.usefixtures("spark")
 def test_state_does_not_choose_between_keys(tmp_path: Path) -> None:
     def message(table: str, row: str, *key: str) -> str:

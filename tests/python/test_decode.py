@@ -316,6 +316,45 @@ def test_state_does_not_show_what_is_not_known_as_null(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("spark")
+def test_a_patch_sets_no_number_that_a_variant_does_not_hold(tmp_path: Path) -> None:
+    """As the same number in a whole value. Nothing that is patched on top of it is known."""
+
+    def patched(key: int, *operations: str) -> list[str]:
+        whole = drs_mongodb(10 * key, "insert", key, f'{{"_id": {key}, "n": {{"z": 1}}}}')
+        updates = [
+            drs_mongodb(10 * key + 1 + place, "update", key, operation)
+            for place, operation in enumerate(operations)
+        ]
+        return [whole, *updates]
+
+    zero = '{"$set": {"n.c": -0.0}}'
+    file = write(
+        tmp_path,
+        "x.jsonl",
+        *patched(1, zero),
+        *patched(2, zero, '{"$set": {"n.c": 1}}'),
+        *patched(3, zero, '{"$set": {"n": {"a": 1}}}', '{"$set": {"n.b": [0.0, -1, 1e22]}}'),
+        *patched(4, '{"$set": {"n.c": {"d": [1.7976931348623157e308]}}}'),
+        *patched(5, '{"$set": {"n.c": "-0.0"}}', '{"$unset": {"n.z": true}}'),
+    )
+    found = {}
+    for type_ in ("variant", "string"):
+        options = ("--format", "drs_mongodb", "--columns", f"_id:int,n:{type_}", "--state")
+        [found[type_]] = lines(run(file, *options).stdout)
+    assert [row.get("n", "unknown") for row in found["variant"]["rows"]] == [
+        "unknown", "unknown", '{"a":1,"b":[0,-1,1.0E22]}', "unknown", '{"c":"-0.0"}',
+    ]  # fmt: skip
+    assert found["variant"]["error"] == "Rows with values that no message tells: 3, in the columns n."
+    assert [row["n"] for row in found["string"]["rows"]] == [
+        '{"z":1,"c":-0.0}',
+        '{"z":1,"c":1}',
+        '{"a":1,"b":[0.0,-1,1e+22]}',
+        '{"z":1,"c":{"d":[1.7976931348623157e+308]}}',
+        '{"c":"-0.0"}',
+    ]
+
+
+@pytest.mark.usefixtures("spark")
 def test_state_does_not_choose_between_keys(tmp_path: Path) -> None:
     def message(table: str, row: str, *key: str) -> str:
         return canal(row, table=table, pkNames=list(key) or None)

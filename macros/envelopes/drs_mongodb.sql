@@ -53,7 +53,8 @@ struct<
         (
             (message.value is not null and not value rlike r'"value"\s*+:\s*+"')
             or (message.`where` is not null and not value rlike r'"where"\s*+:\s*+"')
-            or value rlike r'"(?:value|where)"\s*+:\s*+[^"n]'
+            or value rlike r'"value"\s*+:\s*+[^"n]'
+            or value rlike r'"where"\s*+:\s*+[^"n]'
         )
     {%- endset -%}
     {%- set sequence -%}

@@ -29,6 +29,16 @@
     {{- return(spark_cdc._known(name, 'document', spark_cdc._comparable(name, variants))) -}}
 {%- endmacro -%}
 
+{#- A number that a VARIANT does not hold fits a patch as little as a whole value: no value comes of what is no patch. -#}
+{%- macro _fitting_patch(name, variants) -%}
+    {%- set patch = '_cdc_patches[' ~ spark_cdc._literal(name) ~ ']' -%}
+    {%- if name not in variants -%}
+        {{- return(patch) -}}
+    {%- endif -%}
+    {%- set value = spark_cdc.value(patch, {'family': 'variant', 'encoding': none}) -%}
+    {{- return('case when ' ~ patch ~ ' is null or ' ~ value ~ " is not null then " ~ patch ~ " else 'no patch' end") -}}
+{%- endmacro -%}
+
 {%- macro _known_or_patched(name, variants) -%}
     {%- set state = '_cdc_patched[' ~ spark_cdc._literal(name) ~ ']' -%}
     {%- set value = 'try_parse_json(' ~ state ~ '.document)' if name in variants else state ~ '.document' -%}

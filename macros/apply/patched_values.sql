@@ -27,7 +27,7 @@ patch_steps as (
         {%- for name in patched %}
         named_struct(
             'column', {{ spark_cdc._literal(name) }},
-            'patch', _cdc_patches[{{ spark_cdc._literal(name) }}],
+            'patch', {{ spark_cdc._fitting_patch(name, variants) }},
             'known', {{ spark_cdc._known_text(name, variants) }}
         ){{ ',' if not loop.last }}
         {%- endfor %}

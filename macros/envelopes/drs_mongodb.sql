@@ -45,11 +45,16 @@ struct<
             else true
         end
     {%- endset -%}
-    {#- A document is a text: from_json would give an object as the text of one, with other numbers. A quote inside a text is escaped. -#}
+    {#-
+        A document is a text: from_json would give an object as the text of one, with other numbers, and a field of that object may
+        have the name too. A quote inside a text is escaped.
+    -#}
     {%- set no_text -%}
         (
             (message.value is not null and not value rlike r'"value"\s*+:\s*+"')
             or (message.`where` is not null and not value rlike r'"where"\s*+:\s*+"')
+            or value rlike r'"value"\s*+:\s*+[^"n]'
+            or value rlike r'"where"\s*+:\s*+[^"n]'
         )
     {%- endset -%}
     {%- set sequence -%}

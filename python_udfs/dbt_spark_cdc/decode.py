@@ -89,6 +89,8 @@ class _Table:
     name: NAME
     columns: dict[str, None] = field(default_factory=dict)
     key: list[str] = field(default_factory=list)
+    # The keys that its messages name; the order of a key's columns makes no other key.
+    named_keys: dict[frozenset[str], list[str]] = field(default_factory=dict)
     lines: set[int] = field(default_factory=set)
     has_truncate: bool = False
     unreadable: Counter[str] = field(default_factory=Counter)
@@ -387,10 +389,12 @@ class Decoder:
     def _settle(self, table: _Table) -> bool:
         """Fix the table's key and columns; False, with the reason, where its state cannot be told."""
         keys = table.file.keys
+        named = list(table.named_keys.values())
         for spelling in _spellings(table.name):
             if spelling in keys:
-                table.key = keys[spelling]
+                named = [keys[spelling]]
                 break
+        table.key = named[0] if len(named) == 1 else []
         if self.options.columns is not None:
             table.columns = dict.fromkeys(self.options.columns)
         else:
@@ -399,6 +403,10 @@ class Decoder:
             table.errors.append(f"Messages not read: {count} with the error {code}.")
         if not table.columns or not table.lines:
             return False  # truncates only, or nothing that can be read
+        if len(named) > 1:
+            found = "; ".join(", ".join(key) for key in named)
+            table.errors.append(f"Its messages name different key columns ({found}); name them with --key.")
+            return False
         if not table.key:
             table.errors.append("Its messages name no key columns; name them with --key.")
             return False
@@ -469,14 +477,25 @@ class Decoder:
                 variants=variants,
                 patched_columns=[c["name"] for c in patchable],
             )
-            query = f"""select {TABLE_ID} as n, {_texts(columns)} as row
+            query = f"""select {TABLE_ID} as n, {_texts(columns)} as row,
+                coalesce(_cdc_absent, array()) as absent
                 from ({current}) where not _cdc_is_deleted"""  # noqa: S608  # the macros' own SQL
             for row in spark.sql(query).toArrow().to_pylist():
                 table = tables[int(row["n"])]
                 values = dict(zip(declared, map(_plain, columns, row["row"]), strict=True))
-                table.rows.append({name: values[name] for name in table.columns})
+                # What is not known must not look like a null that was sent.
+                known = [name for name in table.columns if name not in row["absent"]]
+                table.rows.append({name: values[name] for name in known})
         for table in tables:
             table.rows.sort(key=lambda row: [_sortable(row[name]) for name in key])
+            _tell_unknown_values(table)
+
+
+def _tell_unknown_values(table: _Table) -> None:
+    rows = [row for row in table.rows if len(row) < len(table.columns)]
+    if rows:
+        names = ", ".join(name for name in table.columns if any(name not in row for row in rows))
+        table.errors.append(f"Rows with values that no message tells: {len(rows)}, in the columns {names}.")
 
 
 @contextmanager
@@ -538,7 +557,8 @@ def _tables(file: _File) -> list[_Table]:
             continue
         table.lines.update(row["lines"])
         table.has_truncate |= row["kind"] == "truncate"
-        table.key = row["key_columns"] or table.key
+        if row["key_columns"]:
+            table.named_keys[frozenset(row["key_columns"])] = row["key_columns"]
         for image in (row["before"], row["after"]):
             for column in image or ():
                 table.columns[column.split(".", 1)[0] if column in row["patched"] else column] = None

@@ -284,6 +284,111 @@ def test_state_has_what_updates_changed_inside_a_value(tmp_path: Path, declared:
     ]
 
 
+def drs_mongodb(number: int, kind: str, key: int, value: str, table: str = "cages") -> str:
+    identity = f'{{"_id": {key}}}'
+    return json.dumps({
+        "id": number, "op": kind.upper(), "dbType": "MongoDB", "db": "zoo", "coll": table, "value": value,
+        "where": identity if kind == "update" else "", "recordType": kind, "extra": kind,
+        "es": 1684315111439, "ts": 1684315111576, "clusterTime": f"1684344064:{number}",
+    })  # fmt: skip
+
+
+@pytest.mark.usefixtures("spark")
+def test_state_does_not_show_what_is_not_known_as_null(tmp_path: Path) -> None:
+    file = write(
+        tmp_path,
+        "x.jsonl",
+        drs_mongodb(1, "insert", 1, '{"_id": 1, "n": 5, "v": null}'),
+        drs_mongodb(2, "update", 1, '{"$set": {"n.a": 1}}'),
+        drs_mongodb(3, "update", 2, '{"$set": {"v": 7}}'),
+        drs_mongodb(4, "insert", 3, '{"_id": 3, "n": {"a": 1}}'),
+        drs_mongodb(5, "insert", 1, '{"_id": 1, "other": 1}', table="others"),
+    )
+    for columns in ((), ("--columns", "_id:int,n:variant,v:int")):
+        cages, others = lines(run(file, "--format", "drs_mongodb", *columns, "--state").stdout)
+        assert cages["rows"] == [
+            {"_id": "1", "v": None},
+            {"_id": "2", "v": "7"},
+            {"_id": "3", "n": '{"a":1}', "v": None},
+        ]
+        assert cages["error"] == "Rows with values that no message tells: 2, in the columns n."
+        assert (len(others["rows"]), "error" in others) == (1, False)
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_patch_sets_no_number_that_a_variant_does_not_hold(tmp_path: Path) -> None:
+    """As the same number in a whole value. Nothing that is patched on top of it is known."""
+
+    def patched(key: int, *operations: str) -> list[str]:
+        whole = drs_mongodb(10 * key, "insert", key, f'{{"_id": {key}, "n": {{"z": 1}}}}')
+        updates = [
+            drs_mongodb(10 * key + 1 + place, "update", key, operation)
+            for place, operation in enumerate(operations)
+        ]
+        return [whole, *updates]
+
+    zero = '{"$set": {"n.c": -0.0}}'
+    file = write(
+        tmp_path,
+        "x.jsonl",
+        *patched(1, zero),
+        *patched(2, zero, '{"$set": {"n.c": 1}}'),
+        *patched(3, zero, '{"$set": {"n": {"a": 1}}}', '{"$set": {"n.b": [0.0, -1, 1e22]}}'),
+        *patched(4, '{"$set": {"n.c": {"d": [1.7976931348623157e308]}}}'),
+        *patched(5, '{"$set": {"n.c": "-0.0"}}', '{"$unset": {"n.z": true}}'),
+    )
+    found = {}
+    for type_ in ("variant", "string"):
+        options = ("--format", "drs_mongodb", "--columns", f"_id:int,n:{type_}", "--state")
+        [found[type_]] = lines(run(file, *options).stdout)
+    assert [row.get("n", "unknown") for row in found["variant"]["rows"]] == [
+        "unknown", "unknown", '{"a":1,"b":[0,-1,1.0E22]}', "unknown", '{"c":"-0.0"}',
+    ]  # fmt: skip
+    assert found["variant"]["error"] == "Rows with values that no message tells: 3, in the columns n."
+    assert [row["n"] for row in found["string"]["rows"]] == [
+        '{"z":1,"c":-0.0}',
+        '{"z":1,"c":1}',
+        '{"a":1,"b":[0.0,-1,1e+22]}',
+        '{"z":1,"c":{"d":[1.7976931348623157e+308]}}',
+        '{"c":"-0.0"}',
+    ]
+
+
+@pytest.mark.usefixtures("spark")
+def test_state_does_not_choose_between_keys(tmp_path: Path) -> None:
+    def message(table: str, row: str, *key: str) -> str:
+        return canal(row, table=table, pkNames=list(key) or None)
+
+    file = write(
+        tmp_path,
+        "x.jsonl",
+        message("differ", '{"id": 1, "k2": "x"}', "id"),
+        message("differ", '{"id": 2, "k2": "x"}', "id"),
+        message("differ", '{"id": 3, "k2": "z"}', "k2"),
+        message("part", '{"id": 1, "k2": "x"}', "id", "k2"),
+        message("part", '{"id": 1, "k2": "y"}', "id"),
+        message("order", '{"id": 1, "k2": "x"}', "id", "k2"),
+        message("order", '{"id": 1, "k2": "x"}', "k2", "id"),
+        message("left_out", '{"id": 1, "k2": "x"}', "id"),
+        message("left_out", '{"id": 2, "k2": "x"}'),
+    )
+    tables = {table["table"]: table for table in lines(run(file, "--format", "canal", "--state").stdout)}
+    assert {name: (sorted(table["key"]), len(table["rows"])) for name, table in tables.items()} == {
+        "differ": ([], 0),
+        "part": ([], 0),
+        "order": (["id", "k2"], 1),
+        "left_out": (["id"], 2),
+    }
+    assert {name: table["error"] for name, table in tables.items() if "error" in table} == {
+        "differ": "Its messages name different key columns (id; k2); name them with --key.",
+        "part": "Its messages name different key columns (id, k2; id); name them with --key.",
+    }
+    result = run(file, "--format", "canal", "--state", "--key", "differ=id", "--key", "part=id,k2")
+    settled = {table["table"]: table for table in lines(result.stdout)}
+    assert [len(settled[name]["rows"]) for name in ("differ", "part")] == [3, 2]
+    assert not any("error" in table for table in settled.values())
+
+
 @pytest.mark.usefixtures("spark")
 def test_a_row_that_a_message_changes_twice(tmp_path: Path) -> None:
     """Once its key: it is one row. Rows of one message that change places are as many as before."""

@@ -96,7 +96,8 @@ def mongo_update(identity: str | None, operations: str | None) -> Update | None:
     oplog has them. A field that is set is there with its value, one that is unset with None. `typed:` before
     `identity` gives types as in `mongo_fields`.
 
-    Errors: None where one of the two is no document or `operations` holds another operator.
+    Errors: None where one of the two is no document, or `operations` holds another operator or paths that
+    conflict.
     """
 
     def read() -> Update:
@@ -160,7 +161,15 @@ def _update(identity: str, operations: dict[str, Any], fields: _Write) -> Update
     changed, removed = operations.get("$set", {}), operations.get("$unset", {})
     if not isinstance(changed, dict) or not isinstance(removed, dict):
         raise TypeError("operators take documents")
+    _refuse_conflicts({*changed, *removed})
     return _changed(_identity(identity), changed, removed, {}, fields)
+
+
+def _refuse_conflicts(paths: set[str]) -> None:
+    """No server changes a part of a column and a part of that. The whole column has an error of its own."""
+    for path in paths:
+        if not paths.isdisjoint(_names(path)[1:-1]):
+            raise ValueError("a value that is changed and a part of it too")
 
 
 def _identity(text: str) -> dict[str, Any]:
@@ -222,7 +231,7 @@ def _changed(
     return Update(fields, {name: f"[{','.join(listed)}]" for name, listed in operations.items()})
 
 
-def _names(path: str) -> Iterable[str]:
+def _names(path: str) -> list[str]:
     """`a`, `a.b` and `a.b.c` for a.b.c."""
     parts = path.split(".")
     return [".".join(parts[: n + 1]) for n in range(len(parts))]

@@ -8,5 +8,13 @@
     {%- for given in invocation_args_dict.get('vars') or {} if given[:11] == 'spark_cdc__' -%}
         {%- do spark_cdc._require_one_of('vars', '--vars', given, defaults.keys() | list) -%}
     {%- endfor -%}
-    {{- return(var(name, defaults[name])) -}}
+    {%- set value = var(name, defaults[name]) -%}
+    {%- if name == 'spark_cdc__debezium_unavailable_values'
+        and (not spark_cdc._is_list(value) or value | select('string') | select | list | length != value | length) -%}
+        {%- do spark_cdc._raise(
+            'vars', name, 'a list of texts', spark_cdc._show(value),
+            'Write --vars \'{' ~ name ~ ': [' ~ defaults[name][0] ~ ']}\', with what the connector writes.'
+        ) -%}
+    {%- endif -%}
+    {{- return(value) -}}
 {%- endmacro -%}

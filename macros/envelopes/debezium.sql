@@ -185,8 +185,7 @@
 {%- macro _debezium_by_connector(source, mysql, postgresql, oracle, lsn_words, other) -%}
     {{- return(
         "case when " ~ source ~ ".connector in ('mysql', 'mariadb') or " ~ source ~ ".file is not null then " ~ mysql
-        ~ " when coalesce(" ~ source ~ ".connector, case when " ~ source
-        ~ ".sequence is not null then 'postgresql' end) = 'postgresql' then " ~ postgresql
+        ~ " when coalesce(" ~ source ~ ".connector = 'postgresql', " ~ source ~ ".sequence is not null) then " ~ postgresql
         ~ " when " ~ source ~ ".connector = 'oracle' then " ~ oracle ~ " when " ~ source
         ~ ".connector in ('sqlserver', 'db2') or " ~ source ~ ".commit_lsn is not null then " ~ lsn_words ~ " else " ~ other
         ~ " end"
@@ -531,7 +530,15 @@
         {%- set may_be_bytes = type ~ " in ('bytes', 'io.debezium.data.Bits') or startswith(" ~ type
             ~ ", 'org.apache.kafka.connect.data.Decimal')" -%}
         {#- CloudCanal's values are texts. -#}
-        {%- set untyped = 'false' if dialect == 'cloudcanal' else text ~ " <> 'Infinity' and " ~ text ~ " not rlike '[.-]'" -%}
+        {#- A cheap look first: what stands nowhere in quotes, as a whole or by its characters' numbers, is bare. -#}
+        {%- set may_be_quoted = [] -%}
+        {%- for source in ['value', 'key'] -%}
+            {%- do may_be_quoted.append(
+                'contains(' ~ source ~ ", concat('\"', " ~ text ~ ", '\"')) or contains(" ~ source ~ ", '\\\\u00')"
+            ) -%}
+        {%- endfor -%}
+        {%- set untyped = 'false' if dialect == 'cloudcanal' else '(' ~ may_be_quoted | join(' or ') ~ ' or size(headers) > 0) and '
+            ~ text ~ " <> 'Infinity' and " ~ text ~ " not rlike '[.-]'" -%}
         {%- set is_bare = spark_cdc._debezium_is_bare(text, column) -%}
         {%- set of_bits = ' when not ' ~ is_bare ~ ' and ' ~ type ~ " = 'io.debezium.data.Bits' then "
             ~ spark_cdc.value(text, dict(column, encoding='bits'), time_zone) if family == 'bigint' else '' -%}

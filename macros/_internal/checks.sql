@@ -26,7 +26,7 @@
 {%- endmacro -%}
 
 {%- macro _is_list(value) -%}
-    {{- return(value is iterable and value is not string and value is not mapping) -}}
+    {{- return(value is not string and value is not mapping and value is iterable) -}}
 {%- endmacro -%}
 
 {%- macro _require_names(macro, argument, value, next_step) -%}
@@ -58,6 +58,16 @@
             ) -%}
         {%- endif -%}
     {%- endfor -%}
+{%- endmacro -%}
+
+{#- A relation, or the name of one as a text. -#}
+{%- macro _require_source(macro, argument, value) -%}
+    {%- if value is not mapping and (value is not string or value | trim == '') -%}
+        {%- do spark_cdc._raise(
+            macro, argument, 'a source or a model', spark_cdc._show(value),
+            'Write source(\'...\', \'...\') or ref(\'...\').'
+        ) -%}
+    {%- endif -%}
 {%- endmacro -%}
 
 {#- A zone that Spark does not know makes every value of it NULL. -#}

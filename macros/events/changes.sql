@@ -47,6 +47,9 @@
             'A messages model has Kafka\'s own names: give raw_columns to spark_cdc.messages.'
         ) -%}
     {%- endif -%}
+    {%- for argument, source in {'relation': relation, 'messages': messages}.items() if source is not none -%}
+        {%- do spark_cdc._require_source('changes', argument, source) -%}
+    {%- endfor -%}
     {%- do spark_cdc._require_raw_columns('changes', raw_columns) -%}
     {%- for argument, name in {'database': database, 'schema': schema, 'table': table}.items()
         if name is not none or argument == 'table' -%}

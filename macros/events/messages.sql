@@ -15,6 +15,7 @@
     An incremental model reads each message of the raw table once, also one that lands behind others or lands again.
 -#}
 {%- macro messages(relation, format, dialect=none, raw_columns=none) -%}
+    {%- do spark_cdc._require_source('messages', 'relation', relation) -%}
     {%- do spark_cdc._require_format('messages', format, dialect) -%}
     {%- do spark_cdc._require_raw_columns('messages', raw_columns) -%}
     {%- if spark_cdc._is_run() and spark_cdc._is_full_refresh() -%}

@@ -24,6 +24,8 @@
     {%- if not execute -%}{{- return('') -}}{%- endif -%}
     {%- set test = 'current_equals_open_history' -%}
     {%- set found = spark_cdc._columns_of_model(test, model, 'Take the `where` out: the whole of both models is compared.') -%}
+    {#- `prune` takes deleted keys out of the current model alone. -#}
+    {%- set keys_gone = spark_cdc._table_properties(model).get('spark_cdc.deleted_keys_gone') -%}
     {%- set in_history = adapter.get_columns_in_relation(history) | map(attribute='name') | list -%}
     {%- set columns = [] -%}
     {%- for column in found if column.name in key or not column.name.startswith('_cdc_') -%}
@@ -68,6 +70,10 @@ compared as (
         case
             {%- if hard_deletes != 'new_record' %}
             when current_rows._cdc_is_deleted and open_versions.is_there is null then null
+            {%- endif %}
+            {%- if keys_gone %}
+            when current_rows.is_there is null and open_versions._cdc_is_deleted
+                and open_versions.last_sequence <= {{ spark_cdc._sequence_literal(keys_gone) }} then null
             {%- endif %}
             when open_versions.is_there is null then 'no open version in the history'
             when current_rows.is_there is null then 'no row in the current model'

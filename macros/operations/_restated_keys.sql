@@ -58,9 +58,14 @@
             'Write since: {topic: shop, partition: 0, offset: 1200}.'
         ) -%}
     {%- endif -%}
-    {%- set place -%}
-        _cdc_topic = {{ spark_cdc._literal(since.topic) }} and _cdc_partition = {{ since.partition }} and _cdc_offset >= {{ since.offset }}
-    {%- endset -%}
+    {%- set partition = '_cdc_topic = ' ~ spark_cdc._literal(since.topic) ~ ' and _cdc_partition = ' ~ since.partition -%}
+    {%- if not spark_cdc._has_rows(all_changes ~ ' where ' ~ partition) -%}
+        {%- do spark_cdc._raise(
+            'restate', 'since', 'a topic and a partition that the changes are from', spark_cdc._show(since),
+            'Correct it: the changes model has them in _cdc_topic and _cdc_partition.'
+        ) -%}
+    {%- endif -%}
+    {%- set place = partition ~ ' and _cdc_offset >= ' ~ since.offset -%}
     {%- set everything = spark_cdc._has_rows(all_changes ~ " where _cdc_op = 'truncate' and " ~ place) -%}
     {%- set place = 'true' if everything else place -%}
     select {{ spark_cdc._quoted(table.key) }}

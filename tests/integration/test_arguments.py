@@ -113,6 +113,10 @@ CASES = {
         "spark_cdc.changes: argument `time_zone` must be the name of a region or an offset, such as Asia/Shanghai or "
         "+08:00; got `Asia/Shangai`. Correct the spelling; upper and lower case count.",
     ),
+    "raw_table_as_a_list": (
+        "spark_cdc.messages([source('raw', 'messages')], format='canal')",
+        "spark_cdc.messages: argument `relation` must be a source or a model; got `[",
+    ),
     "raw_columns_as_list": (
         "spark_cdc.messages(source('raw', 'messages'), format='canal', raw_columns=['payload'])",
         "spark_cdc.messages: argument `raw_columns` must be a mapping of Kafka's names to the raw table's; got `['payload']`. "
@@ -231,6 +235,19 @@ def test_plain_model_fails_while_dbt_parses(project: Project) -> None:
     project.remove("models/wrong/plain.sql")
     assert not run.result.success
     assert sentence in run.failure
+
+
+def test_placeholders_are_a_list(project: Project) -> None:
+    """Of a text each letter would be one, and every value that is that letter would count as not sent."""
+    call = "spark_cdc.changes(source('raw', 'messages'), format='debezium', table='t', key=['id'], columns={'id': 'int'})"
+    project.write({"models/wrong/plain.sql": "{{ " + call + " }}"})
+    run = project.dbt("parse", "--vars", "{spark_cdc__debezium_unavailable_values: abc}")
+    project.remove("models/wrong/plain.sql")
+    assert (
+        "spark_cdc.vars: argument `spark_cdc__debezium_unavailable_values` must be a list of texts; got `abc`. Write --vars "
+        "'{spark_cdc__debezium_unavailable_values: [__debezium_unavailable_value]}', with what the connector writes."
+        in run.failure
+    )
 
 
 def test_a_variable_that_is_not_known_stops_every_command(project: Project) -> None:

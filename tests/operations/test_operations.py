@@ -236,6 +236,7 @@ WRONG = {
         "{model: orders, keys: [1, 987654]}": "must be a list of keys that the table or its changes have; got `987654`.",
         "{model: orders, keys: []}": "must be a list of keys; got `[]`.",
         "{model: orders, since: {offset: 1}}": "must be a mapping of topic, partition and offset; got",
+        "{model: orders, since: {topic: nosuch, partition: 0, offset: 1}}": "must be a topic and a partition that the changes",
     },
     "maintain": {
         "{models: orders}": "argument `models` must be a list of customers, orders, ",

@@ -331,7 +331,7 @@ def of_canal() -> Iterator[Bad]:
     yield Bad("old is a text", utf8(update.replace("[%s]", '"x"')), error("other_structure"))
     yield Bad("an old column twice", utf8(update % '{"a":"2","a":"3"}'), error("duplicate_key"))
     yield Bad("the time is a text", utf8(good.replace('"es":1', '"es":"x"')), error("other_structure"))
-    yield Bad("the table is an object", utf8(good.replace('"orders"', '{"a":1}')), row(**GOOD["after"]))
+    yield Bad("the table is an object", utf8(good.replace('"orders"', '{"a":1}')), error("other_structure"))
     yield from of_others("OceanBase", "CloudCanal", "Debezium", "DataWorks", Maxwell="unknown_op")
 
 
@@ -988,7 +988,7 @@ VALUES: dict[str, dict[str, Any]] = {
         "1" * 39: BAD,
     },
     "float": {"1.5": "1.5", '"NaN"': "nan", '"-Infinity"': "-inf", "1e39": BAD, "1e-60": BAD, '"1.5f"': BAD}
-    | {"16777216": "16777216.0", "16777217": BAD, "1234567890": "1234567936.0"},
+    | {"16777216": "16777216.0", "16777217": BAD, "1234567890": BAD},
     "double": {
         "0.1": "0.1",
         "-0.0": "-0.0",

@@ -118,13 +118,12 @@ struct<
 
 {#-
     `old` lists what changed (some dialects list all): the row before is `data` overlaid by `old`, by key presence. Flink always
-    lists all. What `old` lists and `data` lacks has changed, to a value that nobody knows: a null that Flink was told to leave
-    out, or a column that the row image does not have.
+    lists all, but may be told to leave out nulls: what one of the two rows lacks is then unknown.
 -#}
 {%- macro default__canal_rows(dialect) -%}
     {%- set overlays = dialect != 'flink' -%}
     {%- set deleted = 'cast(map() as map<string,string>)' if overlays else 'element' -%}
-    {%- set leaves_out = "message.type = 'UPDATE' and "
+    {%- set leaves_out_nulls = "message.type = 'UPDATE' and "
         ~ 'size(array_except(map_keys(get(message.old, position)), map_keys(element))) > 0' -%}
     {{- return({
         'each': spark_cdc._canal_list(dialect),
@@ -132,7 +131,7 @@ struct<
         'image': 'element',
         'before': "case message.type when 'DELETE' then " ~ deleted ~ " when 'UPDATE' then get(message.old, position) end",
         'overlays': overlays,
-        'absent_is_error': leaves_out,
+        'absent_is_error': leaves_out_nulls if dialect == 'flink' else none,
     }) -}}
 {%- endmacro -%}
 

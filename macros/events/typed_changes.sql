@@ -101,6 +101,11 @@ typed_changes as (
             {%- if rows.get('absent_is_error') %}
             when absent_is_error and size(absent) > 0 then {{ spark_cdc._error("'null_left_out'", "array_join(absent, ', ')") }}
             {%- endif %}
+            {%- if overlays %}
+            -- what the row before lists has changed, to a value that nobody knows
+            when absent is not null and arrays_overlap(absent, map_keys(before)) then {# -#}
+                {{ spark_cdc._error("'null_left_out'", "array_join(array_intersect(absent, map_keys(before)), ', ')") }}
+            {%- endif %}
             {%- for column in columns if rows.get('patches') %}
             when {{ spark_cdc._patch_error_condition(column, column in patchable) }} then {# -#}
                 {{ spark_cdc._error("'patch_of_nested_value'", spark_cdc._path_of_patch(column)) }}

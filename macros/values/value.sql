@@ -61,7 +61,8 @@
     {#- A cast to decimal stops the batch at an exponent of ten digits. -#}
     {%- set whole = 'cast(case when abs(' ~ number ~ ") < 1e38 then try_cast(regexp_replace(digits, '([eE][+-]?)0++(?=[0-9])', '$1') "
         ~ 'as decimal(38,0)) end as string)' -%}
-    {%- set many_digits = "coalesce(whole, digits) rlike '^[+-]?[1-9][0-9]{" ~ (16 if family == 'double' else 8) ~ ",}[1-9]0*+$'" -%}
+    {#- Beyond a bigint: a text with a point or an exponent is a floating number's own. -#}
+    {%- set many_digits = "digits rlike '^[+-]?[1-9][0-9]{" ~ (16 if family == 'double' else 8) ~ ",}[1-9]0*+$'" -%}
     {%- set differs = 'coalesce(abs(' ~ exact ~ ' - cast(whole as decimal(38,0))) * 2 > power(10, length(whole) - length(rtrim('
         ~ "'0', whole))), " ~ many_digits ~ ')' -%}
     {%- set is_another = 'case when length(digits) > ' ~ (15 if family == 'double' else 7) ~ ' and ' ~ may_be_whole ~ ' and abs('

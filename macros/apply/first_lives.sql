@@ -4,8 +4,9 @@
     from a third one, and so on: hence `with recursive`.
 -#}
 {%- macro _first_life_ctes(events, key) -%}
-    {%- set in_order = '(partition by ' ~ spark_cdc._quoted(key) ~ ' order by _cdc_sequence)' -%}
-    {%- set so_far = in_order[:-1] ~ ' rows between unbounded preceding and current row)' -%}
+    {#- No named windows: Spark does not find them where a model is a view. -#}
+    {%- set in_order = 'partition by ' ~ spark_cdc._quoted(key) ~ ' order by _cdc_sequence' -%}
+    {%- set so_far = '(' ~ in_order ~ ' rows between unbounded preceding and current row)' -%}
 lives as (
 
     select
@@ -17,7 +18,7 @@ lives as (
         ) as _cdc_life,
         last_value(case when _cdc_is_deleted or _cdc_takes_over then coalesce(_cdc_takes_over, false) end) ignore nulls
             over {{ so_far }} as _cdc_life_takes_over,
-        lag(_cdc_is_deleted) over {{ in_order }} as _cdc_was_deleted
+        lag(_cdc_is_deleted) over ({{ in_order }}) as _cdc_was_deleted
     from {{ events }}
 
 ),

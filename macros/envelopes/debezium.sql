@@ -292,8 +292,7 @@
     {%- endset -%}
     {#- Flink's writers can be told to leave nulls out. A value that was not sent has a placeholder in its place. -#}
     {%- set null_left_out -%}
-        event.op = 'u' and not map_keys(event.before) <=> map_keys(event.after)
-        and size(array_except(map_keys(event.before), map_keys(event.after))) > 0
+        event.op = 'u' and {{ spark_cdc._lacks_columns_of('event.before', 'event.after') }}
     {%- endset -%}
     {{- return({
         'op': op, 'image': image, 'before': before, 'absent_is_error': null_left_out, 'tells_quotes': true,

@@ -133,8 +133,7 @@ struct<
         'image': 'case when ' ~ op ~ " = 'DELETE' then " ~ before ~ ' else ' ~ after ~ ' end',
         'before': 'case when ' ~ op ~ " in ('UPDATE', 'DELETE') then " ~ before ~ ' end',
         'old_key': 'case when ' ~ op ~ " = 'UPDATE' then message.prevStruct end",
-        'absent_is_error': op ~ " = 'UPDATE' and not map_keys(" ~ before ~ ') <=> map_keys(' ~ after ~ ') and size(array_except(map_keys('
-            ~ before ~ '), map_keys(' ~ after ~ '))) > 0',
+        'absent_is_error': op ~ " = 'UPDATE' and " ~ spark_cdc._lacks_columns_of(before, after),
     }) -}}
 {%- endmacro -%}
 

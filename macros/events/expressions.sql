@@ -36,6 +36,14 @@
     {{- return('coalesce(size(' ~ image ~ ') > ' ~ others ~ ', false)') -}}
 {%- endmacro -%}
 
+{#- True where an image lacks a column that the one before it has. Mostly both have the same, which is asked first. -#}
+{%- macro _lacks_columns_of(before, image) -%}
+    {{- return(
+        'not map_keys(' ~ before ~ ') <=> map_keys(' ~ image ~ ') and size(array_except(map_keys(' ~ before ~ '), map_keys('
+        ~ image ~ '))) > 0'
+    ) -}}
+{%- endmacro -%}
+
 {#- True where two lists hold other rows; the columns of a row may stand in any order. -#}
 {%- macro _other_rows(left, right) -%}
     {%- set ordered = ', image -> array_sort(map_entries(image)))' -%}

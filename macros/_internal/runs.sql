@@ -5,6 +5,26 @@
     {{- return(execute and flags.WHICH in ['run', 'build', 'retry']) -}}
 {%- endmacro -%}
 
+{#-
+    Whether this model's table keeps the rows of earlier runs; and whether a run goes on with it, where dbt's `is_incremental`
+    knows its own materialization only.
+-#}
+{%- macro _is_log() -%}
+    {{- return(config.get('materialized') in spark_cdc._logs()) -}}
+{%- endmacro -%}
+
+{%- macro _logs() -%}
+    {{- return(['cdc_log', 'incremental']) -}}
+{%- endmacro -%}
+
+{%- macro _goes_on() -%}
+    {%- if not execute or config.get('materialized') != 'cdc_log' -%}
+        {{- return(is_incremental()) -}}
+    {%- endif -%}
+    {%- set relation = load_cached_relation(this) -%}
+    {{- return(relation is not none and relation.is_table and not should_full_refresh()) -}}
+{%- endmacro -%}
+
 {#- Whether a var that lists models names this one. A name that no such model has is a slip that would do nothing, silently. -#}
 {%- macro _is_named_in(variable, without=[]) -%}
     {%- set names = spark_cdc._var(variable) -%}

@@ -92,7 +92,7 @@
     ), reading) -%}
     {%- if spark_cdc._is_run() and spark_cdc._fills_back() -%}
         {%- do spark_cdc._fill_back(query, reading) -%}
-        {%- set query = 'select * from ' ~ this ~ ' where false' -%}
+        {%- set query = spark_cdc._nothing_new() -%}
     {%- endif -%}
     {{- return(query) -}}
 {%- endmacro -%}
@@ -107,18 +107,19 @@
     relation, format, table, key, columns, database, schema, dialect, messages, raw_columns, time_zone
 ) -%}
     {%- set header = spark_cdc._header_of(format, dialect) -%}
-    {%- set is_kept = config.get('materialized') == 'incremental' -%}
+    {%- set is_kept = spark_cdc._is_log() -%}
     {%- set of_this_table = spark_cdc._name_condition(database, schema, table) -%}
     {%- set source_columns = spark_cdc._columns_of_source(messages, raw_columns) -%}
     {%- set where = "kind in ('rows', 'truncate') and " ~ of_this_table if messages else none -%}
     {%- set has_origin = spark_cdc._has_origin(database, schema, table) -%}
     {%- set reading = none -%}
-    {%- if is_incremental() and not spark_cdc._fills_back() -%}
+    {%- if spark_cdc._goes_on() and not spark_cdc._fills_back() -%}
         {%- set reading = spark_cdc._changes_to_read(
-            relation or messages, source_columns, where, header.get('splits_updates'), has_origin
+            relation or messages, source_columns, where, header.get('splits_updates'), has_origin,
+            [format, dialect, of_this_table]
         ) -%}
         {%- if not reading.partitions -%}
-            {{- return('select * from ' ~ this ~ ' where false') -}}
+            {{- return(spark_cdc._nothing_new()) -}}
         {%- endif -%}
     {%- endif -%}
 with {% if reading and reading.read_again -%}
@@ -168,6 +169,7 @@ left anti join read_again
     and typed_changes._cdc_partition = read_again.partition
     and typed_changes._cdc_offset = read_again.offset
 {%- endif %}
+{{ reading.seen_comment if reading }}
 {%- endmacro -%}
 
 {#- Whether a declared column's value depends on the type that the message names for it: else the types need not be parsed. -#}

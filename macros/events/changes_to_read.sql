@@ -8,14 +8,13 @@
     {{- return(spark_cdc._as_seen('partitions[_cdc_partition]')) -}}
 {%- endmacro -%}
 
-{#- What an incremental changes model has to read: the mapping for `_new_messages_ctes`. -#}
-{%- macro _changes_to_read(relation, raw_columns, where, splits_updates, has_origin) -%}
+{#- What a changes model that goes on has to read: the mapping for `_new_messages_ctes`. -#}
+{%- macro _changes_to_read(relation, raw_columns, where, splits_updates, has_origin, reads) -%}
     {%- set positions_read = spark_cdc._messages_of_changes(
         this, ["coalesce(_cdc_error.code = 'offset_taken', false) as is_taken"]
     ) -%}
-    {%- set partitions = spark_cdc._partitions_to_read(
-        relation, raw_columns, spark_cdc._seen_before(this, '_cdc_topic', '_cdc_seen'), where
-    ) -%}
+    {%- set seen_before = spark_cdc._seen_before('_cdc_topic', '_cdc_seen', [relation | string, raw_columns, where] + reads) -%}
+    {%- set partitions = spark_cdc._partitions_to_read(relation, raw_columns, seen_before.query, where) -%}
     {%- set read_again = [] -%}
     {%- if partitions and splits_updates -%}
         {%- for row in run_query(spark_cdc._unpaired_halves(this, has_origin)).rows -%}
@@ -24,6 +23,7 @@
     {%- endif -%}
     {{- return({
         'partitions': partitions, 'positions_read': positions_read, 'counts_copies': false, 'read_again': read_again,
+        'seen_comment': spark_cdc._seen_comment(seen_before, partitions),
     }) -}}
 {%- endmacro -%}
 

@@ -1,5 +1,5 @@
 {#-
-    The declared columns of an incremental changes model beside those of its stored table: see `_on_schema_change`. Gives
+    The declared columns of a changes model that is a log beside those of its stored table: see `_on_schema_change`. Gives
 
     columns     the columns to read: all declared ones, or those that the table has
     undeclared  columns that the table has and the model no longer declares, with their types
@@ -13,7 +13,7 @@
     {%- set as_declared = {
         'columns': columns, 'undeclared': {}, 'before': none, 'has_origin': has_origin, 'has_patches': has_patches,
     } -%}
-    {%- if not spark_cdc._is_run() or not is_incremental() -%}
+    {%- if not spark_cdc._is_run() or not spark_cdc._goes_on() -%}
         {{- return(as_declared) -}}
     {%- endif -%}
     {%- set policy = spark_cdc._on_schema_change('changes', config.get('on_schema_change')) -%}

@@ -12,7 +12,7 @@
     error (code, detail), which is not null exactly for unreadable messages; batch (when the run that read it began); seen
     (what its topic and partition held then: by it the next run knows what is new).
 
-    An incremental model reads each message of the raw table once, also one that lands behind others or lands again.
+    A model that is a `cdc_log` reads each message of the raw table once, also one that lands behind others or lands again.
 -#}
 {%- macro messages(relation, format, dialect=none, raw_columns=none) -%}
     {%- do spark_cdc._require_source('messages', 'relation', relation) -%}
@@ -31,19 +31,19 @@
 {%- endmacro -%}
 
 {%- macro spark__messages(relation, format, dialect, raw_columns) -%}
-    {%- set is_kept = config.get('materialized') == 'incremental' -%}
+    {%- set is_kept = spark_cdc._is_log() -%}
     {%- set reading = none -%}
-    {%- if is_incremental() -%}
-        {%- set partitions = spark_cdc._partitions_to_read(
-            relation, raw_columns, spark_cdc._seen_before(this, 'topic', 'seen')
-        ) -%}
+    {%- if spark_cdc._goes_on() -%}
+        {%- set seen_before = spark_cdc._seen_before('topic', 'seen', [relation | string, format, dialect, raw_columns]) -%}
+        {%- set partitions = spark_cdc._partitions_to_read(relation, raw_columns, seen_before.query) -%}
         {%- if not partitions -%}
-            {{- return('select * from ' ~ this ~ ' where false') -}}
+            {{- return(spark_cdc._nothing_new()) -}}
         {%- endif -%}
         {%- set reading = {
             'partitions': partitions,
             'counts_copies': true,
             'positions_read': 'select topic, partition, offset, timestamp, false as is_taken from ' ~ this,
+            'seen_comment': spark_cdc._seen_comment(seen_before, partitions),
         } -%}
     {%- endif -%}
 with {{ spark_cdc._envelope(relation, format, dialect, raw_columns, reading=reading, finds_taken_offsets=true) }}
@@ -74,4 +74,5 @@ from envelopes
 {%- if is_kept %}
 left join topics_seen on envelopes.topic <=> topics_seen.topic
 {%- endif %}
+{{ reading.seen_comment if reading }}
 {%- endmacro -%}

@@ -42,6 +42,7 @@ select * from values
     positions_read  query of topic, partition, offset and is_taken of what was read before, for messages that landed late.
                     With `counts_copies` also of timestamp, a row for each time: what lands again is then read again
     read_again      rows of topic, partition, offset that are read although they were read before
+    seen_comment    what is seen then: see `_seen_comment`
 -#}
 {%- macro _new_messages_ctes(reading) -%}
     {%- set identity = ['topic', 'partition', 'offset'] + (['timestamp'] if reading.counts_copies else []) -%}

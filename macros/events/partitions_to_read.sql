@@ -1,5 +1,5 @@
 {#-
-    What a run of an incremental model has to read: per topic and partition, one row with
+    What a run that goes on has to read: per topic and partition, one row with
 
     after_offset    the highest offset that was read before; null of a partition that is new
     up_to_offset    the highest offset that is there now: what lands while the model runs is for the next run
@@ -8,7 +8,7 @@
                     have landed behind it, or again, or are gone
 
     One query over three columns of the relation, which is all that most runs of most tables cost: to plan the model's own
-    query takes seconds. `read_before` is a query of topic, partition and `seen`, a struct of offset and fingerprint.
+    query takes seconds. `read_before` is the query of `_seen_before`.
 -#}
 {%- macro _partitions_to_read(relation, raw_columns, read_before, where=none) -%}
     {%- set raw = spark_cdc._raw_columns(raw_columns) -%}
@@ -16,12 +16,12 @@
     select
         raw_messages.topic,
         raw_messages.partition,
-        max(read_before.seen.offset) as after_offset,
+        max(read_before.offset) as after_offset,
         max(raw_messages.offset) as up_to_offset,
         sum({{ spark_cdc._offset_fingerprint('raw_messages.offset') }}) as fingerprint,
         coalesce(
             coalesce(sum({{ spark_cdc._offset_fingerprint('raw_messages.offset') }})
-                filter (where raw_messages.offset <= read_before.seen.offset), 0) <> max(read_before.seen.fingerprint),
+                filter (where raw_messages.offset <= read_before.offset), 0) <> max(read_before.fingerprint),
             false
         ) as has_late
     from (
@@ -83,12 +83,4 @@ topics_seen as (
 
 {%- macro _seen(column) -%}
     {{- return('from_json(' ~ column ~ ", 'array<struct<partition: int, offset: bigint, fingerprint: bigint>>')") -}}
-{%- endmacro -%}
-
-{#- Query, for `_partitions_to_read`: what earlier runs of a model have seen. -#}
-{%- macro _seen_before(relation, topic, column) -%}
-    select topic, seen.partition, max(struct(seen.offset, seen.fingerprint)) as seen
-    from (select distinct {{ topic }} as topic, {{ column }} as seen_text from {{ relation }})
-    lateral view explode({{ spark_cdc._seen('seen_text') }}) exploded as seen
-    group by topic, seen.partition
 {%- endmacro -%}

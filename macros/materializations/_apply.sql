@@ -48,6 +48,7 @@
                 settings.file_format
             ) }}
         {%- endcall -%}
+        {%- do persist_constraints(target_relation, model) -%}
     {%- else -%}
         {%- set new_changes = spark_cdc._cached_view(
             temporaries, 'new',

@@ -5,6 +5,20 @@
     all changes are read again.
 -#}
 
+{#- A table's properties, its latest commit, and whether that is the one of which they hold. -#}
+{%- macro _state_of_table(relation, file_format) -%}
+    {%- set properties = spark_cdc._table_properties(relation) if relation else {} -%}
+    {#- Iceberg says in the properties which commit is the latest: mostly it is the one that is named. -#}
+    {%- set named, latest = properties.get('spark_cdc.read_commit'), properties.get('current-snapshot-id', 'none') -%}
+    {%- set is_known = named == latest -%}
+    {%- if relation and not is_known -%}
+        {%- set commits = spark_cdc._commits(relation, file_format) -%}
+        {%- set latest = commits[0].id if commits else 'none' -%}
+        {%- set is_known = named is not none and spark_cdc._commits_since(commits, named) == [] -%}
+    {%- endif -%}
+    {{- return({'properties': properties, 'commit': latest, 'is_known': is_known}) -}}
+{%- endmacro -%}
+
 {#- Those of `commits` behind `commit` that changed rows; none where `commit` is not known (any more). -#}
 {%- macro _commits_since(commits, commit) -%}
     {%- set newer = [] -%}
@@ -39,7 +53,7 @@
             {%- do commits.append({
                 'id': row['version'] | int | string,
                 'changes_rows': row['operation'] not in [
-                    'SET TBLPROPERTIES', 'UNSET TBLPROPERTIES', 'ADD COLUMNS', 'CHANGE COLUMN', 'CHANGE COLUMNS',
+                    'SET TBLPROPERTIES', 'UNSET TBLPROPERTIES', 'ADD COLUMNS', 'CHANGE COLUMN', 'CHANGE COLUMNS', 'ADD CONSTRAINT',
                     'UPGRADE PROTOCOL', 'OPTIMIZE', 'REORG', 'VACUUM START', 'VACUUM END', 'COMPUTE STATS',
                 ],
             }) -%}

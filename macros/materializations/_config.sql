@@ -6,13 +6,18 @@
     {%- do spark_cdc._require_names(
         materialization, 'unique_key', key, 'Set config(unique_key=[\'id\']) with the key that the changes model declares.'
     ) -%}
-    {%- set file_format = config.get('file_format', 'iceberg') -%}
-    {%- do spark_cdc._require_one_of(materialization, 'file_format', file_format, ['iceberg', 'delta']) -%}
+    {%- set file_format = spark_cdc._lake_of(materialization, config) -%}
     {%- set on_schema_change = spark_cdc._on_schema_change(materialization, config.get('on_schema_change')) -%}
     {%- do spark_cdc._require_one_of(
         materialization, 'origins_share_keys', config.get('origins_share_keys', false), [true, false]
     ) -%}
     {{- return({'key': key, 'file_format': file_format, 'on_schema_change': on_schema_change}) -}}
+{%- endmacro -%}
+
+{%- macro _lake_of(materialization, config) -%}
+    {%- set file_format = config.get('file_format', 'iceberg') -%}
+    {%- do spark_cdc._require_one_of(materialization, 'file_format', file_format, ['iceberg', 'delta']) -%}
+    {{- return(file_format) -}}
 {%- endmacro -%}
 
 {#- The table to be written: its form, its key, and the source's own columns, which it has from a changes model. -#}

@@ -10,16 +10,9 @@
     where nothing is new.
 -#}
 {%- macro _changes_to_apply(all_changes, existing_relation, file_format, is_first) -%}
-    {%- set properties = spark_cdc._table_properties(existing_relation) if existing_relation else {} -%}
-    {#- Iceberg says in the properties which commit is the latest: mostly it is the one that is named. -#}
-    {%- set named, latest = properties.get('spark_cdc.read_commit'), properties.get('current-snapshot-id', 'none') -%}
-    {%- set is_known = named == latest -%}
-    {%- if existing_relation and not is_known -%}
-        {%- set commits = spark_cdc._commits(existing_relation, file_format) -%}
-        {%- set latest = commits[0].id if commits else 'none' -%}
-        {%- set is_known = named is not none and spark_cdc._commits_since(commits, named) == [] -%}
-    {%- endif -%}
-    {%- set before = spark_cdc._read_before(properties) if is_known and not is_first -%}
+    {%- set state = spark_cdc._state_of_table(existing_relation, file_format) -%}
+    {%- set properties = state.properties -%}
+    {%- set before = spark_cdc._read_before(properties) if state.is_known and not is_first -%}
     {#- a lake answers this from its metadata -#}
     {%- set found = run_query(
         'select unix_micros(max(_cdc_batch)), count(*), count(_cdc_batch) from ' ~ all_changes
@@ -38,7 +31,7 @@
         {%- set truncates = later.truncates + (0 if condition == 'true' else truncates) -%}
     {%- endif -%}
     {{- return({
-        'batch': batch, 'count': count, 'truncates': truncates, 'commit': latest, 'condition': condition,
+        'batch': batch, 'count': count, 'truncates': truncates, 'commit': state.commit, 'condition': condition,
         'deleted_keys_gone': properties.get('spark_cdc.deleted_keys_gone'),
         'last_sequence': before.last_sequence if before and condition != 'true' else none,
     }) -}}

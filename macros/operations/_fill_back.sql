@@ -7,7 +7,7 @@
 -#}
 {%- macro _fills_back() -%}
     {{- return(
-        spark_cdc._is_run() and is_incremental()
+        spark_cdc._is_run() and spark_cdc._goes_on()
         and spark_cdc._is_named_in('spark_cdc__fill_back', without=['cdc_current', 'cdc_history'])
     ) -}}
 {%- endmacro -%}

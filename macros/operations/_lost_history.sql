@@ -33,9 +33,9 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{#- Whether a run, of which the caller knows that it is one, writes an incremental model's table anew. -#}
+{#- Whether a run, of which the caller knows that it is one, writes a log anew. -#}
 {%- macro _is_full_refresh() -%}
-    {%- if config.get('materialized') != 'incremental' or not should_full_refresh() -%}
+    {%- if not spark_cdc._is_log() or not should_full_refresh() -%}
         {{- return(false) -}}
     {%- endif -%}
     {%- set relation = load_cached_relation(this) -%}

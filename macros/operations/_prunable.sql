@@ -16,8 +16,8 @@
     {%- set read, kinds = [], [] -%}
     {%- for reader in readers -%}
         {%- set table = spark_cdc._table_of(reader) -%}
-        {#- A reader that is no incremental table is made from all messages in each run. -#}
-        {%- if table is none or reader.config.materialized != 'incremental' -%}{{- return(none) -}}{%- endif -%}
+        {#- A reader that is no log is made from all messages in each run. -#}
+        {%- if table is none or reader.config.materialized not in spark_cdc._logs() -%}{{- return(none) -}}{%- endif -%}
         {%- do kinds.append(spark_cdc._kind_of(reader)) -%}
         {%- if spark_cdc._kind_of(reader) == 'messages' -%}
             {%- do read.append(

@@ -55,7 +55,7 @@
 
 {#- Whether it has a table that runs add to; one that each run makes anew needs no pruning. -#}
 {%- macro _is_kept(node) -%}
-    {{- return(node.config.materialized in ['incremental', 'cdc_current'] and spark_cdc._table_of(node) is not none) -}}
+    {{- return(node.config.materialized in spark_cdc._logs() + ['cdc_current'] and spark_cdc._table_of(node) is not none) -}}
 {%- endmacro -%}
 
 {#- `rows` is none, or a query of whole rows of the table; what identifies a row is in `columns`. -#}

@@ -2,7 +2,7 @@
     What each run read and what had become of it when the run ended: `accounts` per run. One row is one run (`batch`: when it
     began), topic and source table, with the same six accounts.
 
-    For an incremental model with incremental_strategy='append', to be run behind the current tables: a run adds the rows of
+    For a model that is a `cdc_log`, to be run behind the current tables: a run adds the rows of
     what was read since the last one, and earlier rows stay as they were. As a table, it is counted anew for all runs.
 
     messages, changes, current  as for `accounts`
@@ -27,7 +27,7 @@ select
     table_name,
     {{ spark_cdc._account_counts() }}
 from message_accounts
-{%- if is_incremental() %}
+{%- if spark_cdc._goes_on() %}
 where not exists (select 1 from {{ this }} as entered where entered.batch = message_accounts.batch)
 {%- endif %}
 group by batch, topic, database_name, schema_name, table_name

@@ -9,7 +9,7 @@
                      mostly, before they were landed. Kafka itself leaves gaps, of transactions and of compaction; a gap counts
                      only if it is wider than all gaps of its topic between messages of one run, and than one offset
 
-    messages  list of models made by `messages`, incremental ones: what runs read is told by their column `batch`
+    messages  list of models made by `messages`, as `cdc_log`: what runs read is told by their column `batch`
 -#}
 {%- macro topic_faults(messages) -%}
     {%- do spark_cdc._require_relations('topic_faults', {'messages': messages}) -%}

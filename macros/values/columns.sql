@@ -24,8 +24,8 @@
 {%- macro _require_names_of_a_table(macro, columns) -%}
     {%- for name in columns if '`' in name and config.get('materialized') == 'incremental' -%}
         {%- do spark_cdc._raise(
-            macro, 'columns', 'names without a backtick, which dbt-spark does not quote where it inserts', spark_cdc._show(name),
-            'Leave it out, or build this model as a table.'
+            macro, 'columns', 'names without a backtick, which dbt\'s `incremental` does not quote', spark_cdc._show(name),
+            'Leave it out, or write materialized=\'cdc_log\'.'
         ) -%}
     {%- endfor -%}
     {%- set names = columns | map('lower') | list -%}

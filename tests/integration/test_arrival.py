@@ -23,7 +23,7 @@ SCHEMA = "shop_arrival"
 RUNS = 3
 LOGS = 30
 SEED = 20261121
-INCREMENTAL = "{{ config(materialized='incremental', incremental_strategy='append') }}\n"
+INCREMENTAL = "{{ config(materialized='cdc_log') }}\n"
 CANAL = (
     "format='canal', table='things', key=['id'], columns={'id': 'bigint', 'name': 'string', 'size': 'int'}"
 )
@@ -189,13 +189,7 @@ def test_a_run_with_nothing_new_commits_nothing(project: Project, lake: Lake) ->
 
     before = commits()
     project.run()
-    changed = {name for name, count in commits().items() if count != before[name]}
-    # dbt's own append of no rows is a snapshot without files.
-    assert {name for name in changed if name.endswith(("_current", "_history"))} == set()
-    for name in changed:
-        assert lake.rows(
-            f"select summary['added-records'] as added from {SCHEMA}.{name}.snapshots order by committed_at desc limit 1"
-        ) == [{"added": None}]
+    assert commits() == before
 
 
 def test_a_topic_that_was_made_anew(project: Project, lake: Lake) -> None:

@@ -9,7 +9,7 @@ from harness import Lake, Message, Project
 from source_tables import CanalTable, CanalTopic
 
 SCHEMA = "shop_keys"
-INCREMENTAL = "{{ config(materialized='incremental', incremental_strategy='append') }}\n"
+INCREMENTAL = "{{ config(materialized='cdc_log') }}\n"
 COLUMNS = "columns={'id': 'bigint', 'name': 'string'}"
 OF_SHARDS = f"format='canal', database='shop_*', table='orders_*', key=['id'], {COLUMNS}"
 OF_NOTES = f"format='canal', table='notes', key=[], {COLUMNS}"

@@ -25,7 +25,7 @@ SEED = 20261122
 BEGIN = datetime(2026, 1, 1, tzinfo=timezone.utc)
 COLUMNS = ("n", "doc", "tags")
 UNKNOWN = Ellipsis  # a copy of it is itself
-INCREMENTAL = "{{ config(materialized='incremental', incremental_strategy='append', tblproperties={'format-version': '3'}) }}\n"
+INCREMENTAL = "{{ config(materialized='cdc_log', tblproperties={'format-version': '3'}) }}\n"
 TYPES = "key=['_id'], columns={'_id': 'string', 'n': 'int', 'doc': 'string', 'tags': 'variant'}"
 
 

@@ -23,7 +23,7 @@ COLUMNS = ["name", "size"]
 FILES = {
     "models/sources.yml": "sources: [{name: raw_whole_rows, tables: [{name: things}]}]\n",
     "models/changes.sql": """
-{{ config(materialized='incremental', incremental_strategy='append') }}
+{{ config(materialized='cdc_log') }}
 {{ spark_cdc.changes(source('raw_whole_rows', 'things'), format='canal', table='things', key=['id'],
     columns={'id': 'bigint', 'name': 'string', 'size': 'int'}) }}
 """,

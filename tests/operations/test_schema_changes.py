@@ -36,9 +36,9 @@ COLUMNS = {
 }
 FILES = {
     "models/sources.yml": "sources: [{name: raw, schema: raw_schema, tables: [{name: things}]}]\n",
-    "models/stg_messages.sql": "{{ config(materialized='incremental') }}\n"
+    "models/stg_messages.sql": "{{ config(materialized='cdc_log') }}\n"
     "{{ spark_cdc.messages(source('raw', 'things'), format='canal') }}\n",
-    "models/stg_things_changes.sql": "{{ config(materialized='incremental', on_schema_change=var('policy', 'evolve')) }}\n"
+    "models/stg_things_changes.sql": "{{ config(materialized='cdc_log', on_schema_change=var('policy', 'evolve')) }}\n"
     "{{ spark_cdc.changes(messages=ref('stg_messages'), format='canal', table='things', key=['id'], "
     f"columns={COLUMNS}[var('columns', 'first')]) }}}}\n",
     "models/things.sql": "{{ config(materialized='cdc_current', unique_key=['id'], on_schema_change=var('policy', 'evolve')) }}\n"

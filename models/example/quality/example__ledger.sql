@@ -1,4 +1,4 @@
-{{ config(materialized='incremental', incremental_strategy='append') }}
+{{ config(materialized='cdc_log') }}
 {{ spark_cdc.ledger(
     messages=[ref('stg_example__canal_messages'), ref('stg_example__debezium_messages'), ref('stg_example__dataworks_messages')],
     changes=[

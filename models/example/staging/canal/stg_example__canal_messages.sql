@@ -1,2 +1,2 @@
-{{ config(materialized='incremental', incremental_strategy='append') }}
+{{ config(materialized='cdc_log') }}
 {{ spark_cdc.messages(ref('example__raw_canal'), format='canal') }}

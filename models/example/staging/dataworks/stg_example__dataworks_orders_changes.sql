@@ -1,4 +1,4 @@
-{{ config(materialized='incremental', incremental_strategy='append') }}
+{{ config(materialized='cdc_log') }}
 {{ spark_cdc.changes(
     messages=ref('stg_example__dataworks_messages'),
     format='dataworks',

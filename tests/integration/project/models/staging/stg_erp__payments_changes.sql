@@ -1,4 +1,4 @@
-{{ config(materialized='incremental', incremental_strategy='append') }}
+{{ config(materialized='cdc_log') }}
 {{ spark_cdc.changes(
     source('raw', 'payments'),
     format='dataworks',

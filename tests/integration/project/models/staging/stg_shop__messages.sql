@@ -1,2 +1,2 @@
-{{ config(materialized='incremental', incremental_strategy='append') }}
+{{ config(materialized='cdc_log') }}
 {{ spark_cdc.messages(source('raw', 'messages'), format='canal') }}

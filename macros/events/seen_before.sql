@@ -1,0 +1,104 @@
+{#-
+    What earlier runs of this log have seen of the partitions that they read, as a mapping:
+
+    query      rows of topic, partition, offset (the highest) and fingerprint (of all offsets that were there)
+    rows       the same as a list, or none where they are too many
+    commit     the log's commit of which they hold
+    reads      what the log is made from: a hash of `reads`
+
+    Each row of the log says it of its own partition (`column`), which costs a look at all rows. So a `cdc_log` notes it in a
+    property as well, which holds for the commit that it names and for a model that reads the same, and else counts for nothing.
+-#}
+{%- macro _seen_before(topic, column, reads) -%}
+    {%- set most_rows = 1000 -%}
+    {%- set relation = load_cached_relation(this) -%}
+    {%- if config.get('materialized') != 'cdc_log' -%}
+        {{- return({'query': spark_cdc._seen_in_rows(relation, topic, column), 'rows': none}) -}}
+    {%- endif -%}
+    {%- set reads = local_md5(tojson(reads)) -%}
+    {%- set state = spark_cdc._state_of_table(relation, spark_cdc._file_format(relation)) -%}
+    {%- set noted = (state.properties.get('spark_cdc.seen') or '').split(' ') -%}
+    {%- if state.is_known and noted[0] == reads -%}
+        {%- set rows = noted[1:] -%}
+    {%- else -%}
+        {%- set query = spark_cdc._seen_in_rows(relation, topic, column) -%}
+        {%- set rows = [] -%}
+        {%- for row in run_query('select ' ~ spark_cdc._seen_text() ~ ' from (' ~ query ~ ') limit ' ~ (most_rows + 1)).rows -%}
+            {%- do rows.append(row[0]) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {%- set is_listed = rows | length <= most_rows -%}
+    {{- return({
+        'query': spark_cdc._seen_values(rows) if is_listed else query,
+        'rows': rows if is_listed else none,
+        'commit': state.commit,
+        'reads': reads,
+    }) -}}
+{%- endmacro -%}
+
+{#- Query: what the rows of a log tell. -#}
+{%- macro _seen_in_rows(relation, topic, column) -%}
+    select topic, partition, last_seen.*
+    from (
+        select topic, seen.partition, max(struct(seen.offset, seen.fingerprint)) as last_seen
+        from (select distinct {{ topic }} as topic, {{ column }} as seen_text from {{ relation }})
+        lateral view explode({{ spark_cdc._seen('seen_text') }}) exploded as seen
+        group by topic, seen.partition
+    )
+{%- endmacro -%}
+
+{#-
+    One row as a text without a blank: Spark hides a property that has the word token or secret in it, as a topic's name may, so
+    the name is in hexadecimal digits.
+-#}
+{%- macro _seen_text() -%}
+    {{- return("concat_ws(':', coalesce(hex(topic), 'null'), partition, offset, fingerprint)") -}}
+{%- endmacro -%}
+
+{%- macro _seen_values(rows) -%}
+    {%- if not rows -%}
+    select cast(null as string) as topic, 0 as partition, 0L as offset, 0L as fingerprint where false
+    {%- else -%}
+    select * from values
+        {%- for row in rows %}
+        {%- set topic, partition, offset, fingerprint = row.split(':') %}
+        ({{ 'null' if topic == 'null' else "cast(X'" ~ topic ~ "' as string)" }}, {{ partition }}, {{ offset }}L, {{ fingerprint }}L)
+        {{- ',' if not loop.last }}
+        {%- endfor %}
+        as seen_before(topic, partition, offset, fingerprint)
+    {%- endif -%}
+{%- endmacro -%}
+
+{#-
+    What is seen once a run has read `partitions`, as a comment of its query: the query is all that goes from a model to its
+    materialization.
+-#}
+{%- macro _seen_comment(before, partitions) -%}
+    {%- set rows = {} -%}
+    {%- for row in before.rows or [] -%}
+        {%- do rows.update({row.rsplit(':', 2)[0]: row}) -%}
+    {%- endfor -%}
+    {%- for row in partitions if row.partition is not none -%}
+        {%- set topic = row.topic.encode('utf-8').hex().upper() if row.topic is not none else 'null' -%}
+        {%- set place = topic ~ ':' ~ row.partition | int -%}
+        {%- do rows.update({place: place ~ ':' ~ row.up_to_offset | int ~ ':' ~ row.fingerprint | int}) -%}
+    {%- endfor -%}
+    {%- if before.rows is not none -%}
+    /* spark_cdc.seen {{ before.commit }} {{ ([before.reads] + rows.values() | list) | join(' ') }} */
+    {%- endif -%}
+{%- endmacro -%}
+
+{#- Behind an append. Where another run wrote as well, the next one has to look at the rows. -#}
+{%- macro _note_seen(target_relation, sql, file_format) -%}
+    {%- set comments = modules.re.findall('/\\* spark_cdc\\.seen (\\S+) ([^*]+) \\*/', sql) -%}
+    {%- if comments | length != 1 -%}{{- return(none) -}}{%- endif -%}
+    {%- set commit, seen = comments[0] -%}
+    {%- set own = spark_cdc._commits_since(spark_cdc._commits(target_relation, file_format), commit) -%}
+    {%- if own is none or own | length > 1 -%}{{- return(none) -}}{%- endif -%}
+    {%- call statement('note_seen') -%}
+        alter table {{ target_relation }} set tblproperties (
+            'spark_cdc.seen' = '{{ seen }}',
+            'spark_cdc.read_commit' = '{{ own[0] if own else commit }}'
+        )
+    {%- endcall -%}
+{%- endmacro -%}

@@ -1,0 +1,61 @@
+{#-
+    What each run selects, appended: for models made by `messages` and `changes`, which select what they have not read yet.
+
+    config(file_format='iceberg'|'delta', on_schema_change=...)
+
+    Beside dbt's `incremental` with the strategy `append`, which does as well: a run with nothing new commits nothing, a full
+    refresh replaces the table in place, and there is no temporary view, whose name in dbt-spark is the alias alone: of two
+    models of one alias that run at once, one may read the other's rows.
+-#}
+{%- materialization cdc_log, adapter='spark' -%}
+    {%- set file_format = spark_cdc._lake_of('cdc_log', config) -%}
+    {%- set existing_relation = load_cached_relation(this) -%}
+    {%- set target_relation = this.incorporate(type='table') -%}
+    {%- do spark_cdc._refuse_view('cdc_log', existing_relation) -%}
+    {%- set is_first = existing_relation is none or should_full_refresh() -%}
+
+    {{ run_hooks(pre_hooks) }}
+
+    {%- call statement('main') -%}
+        {%- if is_first -%}
+            {{ spark_cdc._create_table(target_relation, sql, file_format) }}
+        {%- elif spark_cdc._is_nothing_new(sql) -%}
+            select 'nothing new'
+        {%- else -%}
+            {{ spark_cdc._append(target_relation, sql) }}
+        {%- endif -%}
+    {%- endcall -%}
+    {%- if is_first -%}
+        {%- do persist_constraints(target_relation, model) -%}
+    {%- else -%}
+        {%- do spark_cdc._note_seen(target_relation, sql, file_format) -%}
+    {%- endif -%}
+    {%- do apply_grants(target_relation, config.get('grants'), should_revoke(existing_relation, is_first)) -%}
+    {%- do persist_docs(target_relation, model) -%}
+
+    {{ run_hooks(post_hooks) }}
+
+    {{- return({'relations': [target_relation]}) -}}
+{%- endmaterialization -%}
+
+{%- macro _append(target_relation, sql) -%}
+    {%- if config.get('contract').enforced -%}
+        {%- do get_assert_columns_equivalent(sql) -%}
+    {%- endif -%}
+    {%- set names = adapter.get_columns_in_relation(target_relation) | map(attribute='name') | list -%}
+    insert into {{ target_relation }}
+    select {{ spark_cdc._quoted(names) }}
+    from (
+        {{ sql }}
+    )
+{%- endmacro -%}
+
+{#- The query of a model that has nothing to append: a table's own columns, and no row. -#}
+{%- macro _nothing_new() -%}
+    {{- return('select * from ' ~ this ~ ' where false') -}}
+{%- endmacro -%}
+
+{#- Whether that is all that a model says, beside its own comments. -#}
+{%- macro _is_nothing_new(sql) -%}
+    {{- return(modules.re.sub('(?m)^\\s*--.*$', '', sql) | trim == spark_cdc._nothing_new()) -}}
+{%- endmacro -%}

@@ -14,7 +14,7 @@
 {%- endmacro -%}
 
 {%- macro _show(value) -%}
-    {{- return('nothing' if value is none else '`' ~ value ~ '`') -}}
+    {{- return('nothing' if value is undefined or value is none else '`' ~ value ~ '`') -}}
 {%- endmacro -%}
 
 {%- macro _require_one_of(
@@ -57,6 +57,18 @@
                 'Put the relation in square brackets.'
             ) -%}
         {%- endif -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
+{#- A history holds every version, so each of its changes would count as applied. -#}
+{%- macro _require_no_history(macro, argument, relations) -%}
+    {%- set names = relations | map('string') | list -%}
+    {%- for node in (graph.nodes.values() if execute else [])
+        if node.config.materialized == 'cdc_history' and node.relation_name in names -%}
+        {%- do spark_cdc._raise(
+            macro, argument, 'a list of models that are cdc_current', spark_cdc._show(node.name) ~ ', a cdc_history',
+            'Name the current table over the same changes.'
+        ) -%}
     {%- endfor -%}
 {%- endmacro -%}
 

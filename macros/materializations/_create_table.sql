@@ -7,11 +7,28 @@
     {%- endif %}
     using {{ file_format }}
     {{ options_clause() }}
-    {{ tblproperties_clause() }}
+    {{ spark_cdc._properties_clause(file_format) }}
     {{ partition_cols(label='partitioned by') }}
     {{ clustered_cols(label='clustered by') }}
     {{ location_clause() }}
     {{ comment_clause() }}
     as
     {{ rows }}
+{%- endmacro -%}
+
+{#-
+    A batch changes few rows of many files: those rows are marked, and the files are not written anew. What the model's own
+    `tblproperties` say comes first.
+-#}
+{%- macro _properties_clause(file_format) -%}
+    {%- set properties = {
+        'iceberg': {'write.merge.mode': 'merge-on-read'},
+        'delta': {'delta.enableDeletionVectors': 'true'},
+    }[file_format] -%}
+    {%- do properties.update(config.get('tblproperties') or {}) -%}
+    tblproperties (
+        {%- for name, value in properties.items() -%}
+        '{{ name }}' = '{{ value }}'{{ ', ' if not loop.last }}
+        {%- endfor -%}
+    )
 {%- endmacro -%}

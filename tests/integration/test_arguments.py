@@ -176,8 +176,8 @@ CASES = {
     ),
     "column_with_a_backtick": (
         changes(columns="{'id': 'bigint', 'a`b': 'string'}"),
-        "spark_cdc.changes: argument `columns` must be names without a backtick, which dbt-spark does not quote where it "
-        "inserts; got `a`b`. Leave it out, or build this model as a table.",
+        "spark_cdc.changes: argument `columns` must be names without a backtick, which dbt's `incremental` does not quote; "
+        "got `a`b`. Leave it out, or write materialized='cdc_log'.",
     ),
     "schema_is_no_text": (
         changes(schema="5"),

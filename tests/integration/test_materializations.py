@@ -75,7 +75,7 @@ def files() -> dict[str, str]:
             "{'id': 'bigint', 'name': 'string', 'note': 'string'}",
         ),
         "models/odd/stg_odd_changes.sql": changes(
-            "odd", str({"id": "bigint"} | dict.fromkeys(ODD_NAMES, "string")), "table"
+            "odd", str({"id": "bigint"} | dict.fromkeys(ODD_NAMES, "string")), "cdc_log"
         ),
         "models/once/plain_granted.sql": "{{ config(materialized='table', grants={'select': ['someone']}) }} select 1 as id\n",
         "models/once/plain_contract.sql": "{{ config(materialized='table') }} select 1 as id, 'x' as name\n",

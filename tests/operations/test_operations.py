@@ -230,6 +230,7 @@ WRONG = {
     "restate": {
         "{model: order, keys: [1]}": "argument `model` must be one of customers, orders, orders_history, profiles, "
         "profiles_history; got `order`.",
+        "{keys: [1]}": "argument `model` must be one of customers, orders, orders_history, profiles, profiles_history; got nothing.",
         "{model: orders}": "argument `keys` must be given when `since` is not, and only then; got neither.",
         "{model: orders, keys: [{id: 1, line: 2}]}": "must be a list of keys with the columns id; got",
         "{model: orders, keys: [one]}": "must be a list of keys whose `id` is a bigint; got",

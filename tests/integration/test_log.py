@@ -1,0 +1,189 @@
+"""`cdc_log`: what a dbt user expects of a table that runs add to, and what it has noted of what it read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from harness import Lake, Project, raw_row
+from source_tables import CanalTable, CanalTopic
+
+SCHEMA = "shop_log"
+TOPIC = "shop.secret_token"  # words for which Spark hides a property
+COLUMNS = "columns={'id': 'bigint', 'name': 'string'}"
+CONTRACT = {
+    "id": "bigint", "name": "string", "_cdc_op": "string", "_cdc_sequence": "array<decimal(20,0)>",
+    "_cdc_committed_at": "timestamp", "_cdc_transaction_id": "string", "_cdc_before": "struct<id:bigint,name:string>",
+    "_cdc_absent": "array<string>", "_cdc_error": "struct<code:string,detail:string>", "_cdc_topic": "string",
+    "_cdc_partition": "int", "_cdc_offset": "bigint",
+    "_cdc_offsets": "array<struct<partition:int,offset:bigint>>", "_cdc_batch": "timestamp", "_cdc_seen": "string",
+}  # fmt: skip
+
+
+def log(table: str = "things", config: str = "") -> str:
+    """Write a changes model over the raw table."""
+    return (
+        f"{{{{ config(materialized='cdc_log'{config}) }}}}\n-- its own comment\n"
+        f"{{{{ spark_cdc.changes(source('raw_log', 'topic'), format='canal', table='{table}', key=['id'], {COLUMNS}) }}}}\n"
+    )
+
+
+def contract(name: str, columns: dict[str, str]) -> str:
+    listed = ", ".join(f'{{name: {column}, data_type: "{kind}"}}' for column, kind in columns.items())
+    return f"  - name: {name}\n    config: {{contract: {{enforced: true}}}}\n    columns: [{listed}]\n"
+
+
+def files() -> dict[str, str]:
+    """All models of this module: path -> text."""
+    documented = '  - name: documented\n    description: "Things, as they\'re told"\n    columns: [{name: id, description: The number}]\n'
+    hook = f"insert into {SCHEMA}.audit select '{{}}'"
+    return {
+        "models/sources.yml": "sources: [{name: raw_log, tables: [{name: topic}]}]\n",
+        "models/messages.sql": "{{ config(materialized='cdc_log') }}\n"
+        "{{ spark_cdc.messages(source('raw_log', 'topic'), format='canal') }}\n",
+        "models/things.sql": log(),
+        "models/misspelt.sql": log("thinks"),
+        "models/documented.sql": log(config=", tblproperties={'write.merge.mode': 'copy-on-write'}, persist_docs={'relation': true, 'columns': true}, "
+            f'pre_hook="{hook.format("pre")}", post_hook="{hook.format("post")}"'),
+        "models/contracted.sql": log(),
+        "models/once/broken_contract.sql": log(),
+        "models/once/things_history.sql": "{{ config(materialized='cdc_history', unique_key=['id']) }} select * from {{ ref('things') }}",
+        "models/once/accounts.sql": "{{ spark_cdc.accounts(messages=[ref('messages')], changes=[ref('things')], "
+            "current=[ref('things_history')]) }}",
+        "models/once/parquet.sql": log(config=", file_format='parquet'"),
+        "models/places/eu.sql": log("things", ", schema='eu', alias='same'"),
+        "models/places/us.sql": log("others", ", schema='us', alias='same'"),
+        "models/models.yml": "models:\n" + documented + contract("contracted", CONTRACT)
+        + contract("broken_contract", CONTRACT | {"name": "int"}),
+    }  # fmt: skip
+
+
+class Source:
+    """Two tables in one topic of one partition."""
+
+    def __init__(self, lake: Lake) -> None:
+        self.lake = lake
+        self.offset = 0
+        topic = CanalTopic()
+        self.things, self.others = (CanalTable(topic, name, ["id"]) for name in ("things", "others"))
+
+    def land(self, *events: Any, partition: int = 0) -> None:
+        """Append the events' messages."""
+        rows = []
+        for event in events:
+            for message in event.messages:
+                rows.append(raw_row(TOPIC, self.offset, replace(message, partition=partition)))
+                self.offset += 1
+        self.lake.append("raw_log.topic", rows)
+
+
+@pytest.fixture(scope="module")
+def source(lake: Lake, project: Project) -> Source:
+    """One run over two rows of each table."""
+    lake.create_raw("topic", schema="raw_log")
+    lake.spark.sql(f"create schema if not exists {SCHEMA}")
+    lake.spark.sql(f"create or replace table {SCHEMA}.audit (hook string)")
+    source = Source(lake)
+    source.land(*(table.insert(0, {"id": 1, "name": table.name}) for table in (source.things, source.others)))
+    return source
+
+
+@pytest.fixture(scope="module")
+def project(new_project: Callable[..., Project]) -> Project:
+    project = new_project(SCHEMA, files())
+    project.dbt("show", "--inline", "select 1")
+    return project
+
+
+def noted(lake: Lake, name: str) -> dict[str, str]:
+    """What a log has noted: the property, and whether it is of the table's latest snapshot."""
+    found = {row["key"]: row["value"] for row in lake.rows(f"show tblproperties {SCHEMA}.{name}")}
+    holds = found.get("spark_cdc.read_commit") == found["current-snapshot-id"]
+    return {"seen": found.get("spark_cdc.seen", "").partition(" ")[2], "holds": holds}
+
+
+def test_a_run_does_what_a_dbt_user_expects(project: Project, lake: Lake, source: Source) -> None:
+    """Docs, hooks, contracts, two models of one alias at once, a wrong file format."""
+    run = project.dbt("run")
+    assert {name for name, status in run.statuses.items() if status != "success"} == {
+        "accounts",
+        "broken_contract",
+        "parquet",
+    }
+    assert "This model has an enforced contract that failed." in run.messages["broken_contract"]
+    assert (
+        "spark_cdc.cdc_log: argument `file_format` must be one of iceberg, delta; got `parquet`."
+        in run.messages["parquet"]
+    )
+    assert (
+        "spark_cdc.accounts: argument `current` must be a list of models that are cdc_current; got `things_history`, a "
+        "cdc_history. Name the current table over the same changes." in run.messages["accounts"]
+    )
+    source.land(
+        source.things.insert(1, {"id": 2, "name": "more"}), source.others.insert(1, {"id": 9, "name": "o"})
+    )
+    project.run("--exclude", "path:models/once")
+    hooks = [row["hook"] for row in lake.rows(f"select * from {SCHEMA}.audit order by hook")]
+    assert hooks == ["post", "post", "pre", "pre"]
+    described = {row["col_name"]: row for row in lake.rows(f"describe extended {SCHEMA}.documented")}
+    assert (described["id"]["comment"], described["Comment"]["data_type"]) == (
+        "The number",
+        "Things, as they're told",
+    )
+    for name in ("things", "documented", "contracted"):
+        assert [row["id"] for row in lake.rows(f"select id from {SCHEMA}.{name} order by id")] == [1, 2]
+    for place, ids in {"eu": [1, 2], "us": [1, 9]}.items():
+        assert [row["id"] for row in lake.rows(f"select id from {SCHEMA}_{place}.same order by id")] == ids
+
+
+def test_what_was_read_is_noted(project: Project, lake: Lake, source: Source) -> None:
+    """Also of a partition of which the log has no row."""
+    source.land(source.others.insert(2, {"id": 10, "name": "o"}), partition=1)
+    project.run("--select", "things", "messages")
+    for name in ("things", "messages"):
+        places = [text.split(":")[:3] for text in noted(lake, name)["seen"].split()]
+        assert places == [[TOPIC.encode().hex().upper(), "0", "3"], [TOPIC.encode().hex().upper(), "1", "4"]]
+        assert noted(lake, name)["holds"]
+    commits = lake.commits(f"{SCHEMA}.things")
+    project.run("--select", "things")
+    assert lake.commits(f"{SCHEMA}.things") == commits
+
+
+def test_what_is_noted_holds_for_one_commit(project: Project, lake: Lake, source: Source) -> None:
+    """Rows that somebody took away are read again where no other row tells that they were read."""
+    lake.spark.sql(f"delete from {SCHEMA}.things")
+    assert not noted(lake, "things")["holds"]
+    project.run("--select", "things")
+    assert [row["id"] for row in lake.rows(f"select id from {SCHEMA}.things order by id")] == [1, 2]
+    assert noted(lake, "things")["holds"]
+
+
+def test_what_is_noted_holds_for_one_table(project: Project, lake: Lake, source: Source) -> None:
+    """A name that was put right finds the messages that its log has passed by."""
+    source.land(source.things.insert(3, {"id": 3, "name": "last"}))
+    project.run("--select", "misspelt")
+    assert lake.rows(f"select id from {SCHEMA}.misspelt") == []
+    assert noted(lake, "misspelt")["holds"]
+    project.write({"models/misspelt.sql": log("things")})
+    project.run("--select", "misspelt")
+    assert [row["id"] for row in lake.rows(f"select id from {SCHEMA}.misspelt order by id")] == [1, 2, 3]
+
+
+def test_merges_mark_rows_unless_the_model_says_otherwise(
+    lake: Lake, project: Project, source: Source
+) -> None:
+    for name, mode in {"things": "merge-on-read", "documented": "copy-on-write"}.items():
+        found = {row["key"]: row["value"] for row in lake.rows(f"show tblproperties {SCHEMA}.{name}")}
+        assert found["write.merge.mode"] == mode
+
+
+def test_a_full_refresh_replaces_the_table_in_place(project: Project, lake: Lake, source: Source) -> None:
+    """Its earlier snapshots stay."""
+    before = lake.rows(f"select snapshot_id from {SCHEMA}.contracted.snapshots")
+    project.run("--full-refresh", "--select", "contracted")
+    after = lake.rows(f"select snapshot_id from {SCHEMA}.contracted.snapshots")
+    assert [row for row in after if row in before] == before
+    assert len(after) == len(before) + 1
+    assert [row["id"] for row in lake.rows(f"select id from {SCHEMA}.contracted order by id")] == [1, 2, 3]

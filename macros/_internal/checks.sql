@@ -57,19 +57,43 @@
                 'Put the relation in square brackets.'
             ) -%}
         {%- endif -%}
+        {%- do spark_cdc._require_kind(macro, argument, value) -%}
     {%- endfor -%}
 {%- endmacro -%}
 
-{#- A history holds every version, so each of its changes would count as applied. -#}
-{%- macro _require_no_history(macro, argument, relations) -%}
+{#-
+    Of relations that are models of this project: whether each is of the kind that the argument's name says. What a model of
+    ours is not, such as a view over one, is not known here.
+-#}
+{%- macro _require_kind(macro, argument, relations) -%}
+    {%- set kind, allowed = {
+        'messages': ('messages', 'made by spark_cdc.messages'), 'changes': ('changes', 'made by spark_cdc.changes'),
+        'current': ('cdc_current', 'that are cdc_current'),
+    }[argument] -%}
     {%- set names = relations | map('string') | list -%}
-    {%- for node in (graph.nodes.values() if execute else [])
-        if node.config.materialized == 'cdc_history' and node.relation_name in names -%}
-        {%- do spark_cdc._raise(
-            macro, argument, 'a list of models that are cdc_current', spark_cdc._show(node.name) ~ ', a cdc_history',
-            'Name the current table over the same changes.'
-        ) -%}
+    {%- for node in (graph.nodes.values() if execute else []) if node.relation_name in names -%}
+        {%- set found = spark_cdc._kind_of(node) -%}
+        {%- if found not in [none, kind] -%}
+            {%- do spark_cdc._raise(
+                macro, argument, 'models ' ~ allowed,
+                spark_cdc._show(node.name) ~ ', ' ~ ('a ' if found[:4] == 'cdc_' else 'made by spark_cdc.') ~ found,
+                'Name the model over the same topic that is.'
+            ) -%}
+        {%- endif -%}
     {%- endfor -%}
+{%- endmacro -%}
+
+{#- Asked of a source by builds only: a run that goes on knows from them. -#}
+{%- macro _require_columns_in(macro, argument, relation, names, allowed, next_step) -%}
+    {%- if spark_cdc._is_run() and not spark_cdc._goes_on() -%}
+        {%- set found = run_query('describe query select * from ' ~ relation).columns[0].values() | map('lower') | list -%}
+        {%- set missing = names | reject('in', found) | list -%}
+        {%- if missing -%}
+            {%- do spark_cdc._raise(
+                macro, argument, allowed, spark_cdc._show(relation) ~ ', which has ' ~ found | join(', '), next_step
+            ) -%}
+        {%- endif -%}
+    {%- endif -%}
 {%- endmacro -%}
 
 {#- A relation, or the name of one as a text. -#}

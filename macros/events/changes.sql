@@ -50,6 +50,9 @@
     {%- for argument, source in {'relation': relation, 'messages': messages}.items() if source is not none -%}
         {%- do spark_cdc._require_source('changes', argument, source) -%}
     {%- endfor -%}
+    {%- if messages is not none -%}
+        {%- do spark_cdc._require_kind('changes', 'messages', [messages]) -%}
+    {%- endif -%}
     {%- do spark_cdc._require_raw_columns('changes', raw_columns) -%}
     {%- for argument, name in {'database': database, 'schema': schema, 'table': table}.items()
         if name is not none or argument == 'table' -%}
@@ -70,6 +73,14 @@
             'changes', 'key', name, columns.keys() | list, 'Declare it in `columns`, or take it out of `key`.'
         ) -%}
     {%- endfor -%}
+    {%- if messages is none -%}
+        {%- do spark_cdc._require_raw_table('changes', relation, raw_columns) -%}
+    {%- else -%}
+        {%- do spark_cdc._require_columns_in(
+            'changes', 'messages', messages, spark_cdc._message_columns(), 'a model made by spark_cdc.messages',
+            'A raw table is the first argument, `relation`.'
+        ) -%}
+    {%- endif -%}
     {%- if flags.WHICH == 'run-operation' -%}
         {#- No operation wants this model's rows: `undeclared_columns` asks which columns its messages carry. -#}
         {{- return(spark_cdc._carried_columns(

@@ -245,6 +245,22 @@ envelopes as (
     {{- return(names) -}}
 {%- endmacro -%}
 
+{#- Columns of a messages model that a changes model reads. -#}
+{%- macro _message_columns() -%}
+    {{- return(
+        ['topic', 'partition', 'offset', 'timestamp', 'key', 'value', 'headers', 'kind']
+        + spark_cdc._header_columns() | list + ['error', 'batch']
+    ) -}}
+{%- endmacro -%}
+
+{%- macro _require_raw_table(macro, relation, raw_columns) -%}
+    {%- set names = ['topic', 'partition', 'offset', 'timestamp', 'key', 'value'] | reject('in', raw_columns or {}) | list -%}
+    {%- do spark_cdc._require_columns_in(
+        macro, 'relation', relation, names, 'a table with the columns ' ~ names | join(', '),
+        'Name those of another name: raw_columns={\'value\': \'payload\'}.'
+    ) -%}
+{%- endmacro -%}
+
 {%- macro _require_raw_columns(macro, raw_columns) -%}
     {%- if raw_columns is not none and raw_columns is not mapping -%}
         {%- do spark_cdc._raise(

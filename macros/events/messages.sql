@@ -18,6 +18,7 @@
     {%- do spark_cdc._require_source('messages', 'relation', relation) -%}
     {%- do spark_cdc._require_format('messages', format, dialect) -%}
     {%- do spark_cdc._require_raw_columns('messages', raw_columns) -%}
+    {%- do spark_cdc._require_raw_table('messages', relation, raw_columns) -%}
     {%- if spark_cdc._is_run() and spark_cdc._is_full_refresh() -%}
         {%- do spark_cdc._refuse_to_lose_history(
             'messages', spark_cdc._positions_of_messages(this), spark_cdc._positions_of_messages(relation, raw_columns), relation

@@ -15,7 +15,6 @@
 -#}
 {%- macro accounts(messages, changes, current) -%}
     {%- do spark_cdc._require_relations('accounts', {'messages': messages, 'changes': changes, 'current': current}) -%}
-    {%- do spark_cdc._require_no_history('accounts', 'current', current) -%}
     {{- return(adapter.dispatch('accounts', 'spark_cdc')(messages, changes, current)) -}}
 {%- endmacro -%}
 

@@ -9,7 +9,6 @@
 -#}
 {%- macro ledger(messages, changes, current) -%}
     {%- do spark_cdc._require_relations('ledger', {'messages': messages, 'changes': changes, 'current': current}) -%}
-    {%- do spark_cdc._require_no_history('ledger', 'current', current) -%}
     {{- return(adapter.dispatch('ledger', 'spark_cdc')(messages, changes, current)) -}}
 {%- endmacro -%}
 

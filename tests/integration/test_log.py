@@ -22,6 +22,35 @@ CONTRACT = {
 }  # fmt: skip
 
 
+HISTORY = "{{ config(materialized='cdc_history', unique_key=['id']) }} select * from {{ ref('things') }}\n"
+OF_TOPIC = f"format='canal', table='things', key=['id'], {COLUMNS}"
+KAFKA = "topic, partition, offset, timestamp, key, value"
+# name -> (call, the whole sentence)
+WRONG = {
+    "a_history_as_current": (
+        "spark_cdc.accounts(messages=[ref('messages')], changes=[ref('things')], current=[ref('things_history')])",
+        "spark_cdc.accounts: argument `current` must be models that are cdc_current; got `things_history`, a cdc_history. "
+        "Name the model over the same topic that is.",
+    ),
+    "changes_as_messages": (
+        f"spark_cdc.changes(messages=ref('things'), {OF_TOPIC})",
+        "spark_cdc.changes: argument `messages` must be models made by spark_cdc.messages; got `things`, made by "
+        "spark_cdc.changes. Name the model over the same topic that is.",
+    ),
+    "raw_as_messages": (
+        f"spark_cdc.changes(messages=source('raw_log', 'topic'), {OF_TOPIC})",
+        "spark_cdc.changes: argument `messages` must be a model made by spark_cdc.messages; got `raw_log.topic`, which has "
+        f"{KAFKA}, headers. A raw table is the first argument, `relation`.",
+    ),
+    "other_names": (
+        f"spark_cdc.changes(source('raw_log', 'renamed'), {OF_TOPIC}, raw_columns={{'offset': 'position'}})",
+        "spark_cdc.changes: argument `relation` must be a table with the columns topic, partition, timestamp, key, value; got "
+        "`raw_log.renamed`, which has topic, partition, position, timestamp, key, payload, headers. Name those of another "
+        "name: raw_columns={'value': 'payload'}.",
+    ),
+}
+
+
 def log(table: str = "things", config: str = "") -> str:
     """Write a changes model over the raw table."""
     return (
@@ -40,7 +69,7 @@ def files() -> dict[str, str]:
     documented = '  - name: documented\n    description: "Things, as they\'re told"\n    columns: [{name: id, description: The number}]\n'
     hook = f"insert into {SCHEMA}.audit select '{{}}'"
     return {
-        "models/sources.yml": "sources: [{name: raw_log, tables: [{name: topic}]}]\n",
+        "models/sources.yml": "sources: [{name: raw_log, tables: [{name: topic}, {name: renamed}]}]\n",
         "models/messages.sql": "{{ config(materialized='cdc_log') }}\n"
         "{{ spark_cdc.messages(source('raw_log', 'topic'), format='canal') }}\n",
         "models/things.sql": log(),
@@ -49,9 +78,8 @@ def files() -> dict[str, str]:
             f'pre_hook="{hook.format("pre")}", post_hook="{hook.format("post")}"'),
         "models/contracted.sql": log(),
         "models/once/broken_contract.sql": log(),
-        "models/once/things_history.sql": "{{ config(materialized='cdc_history', unique_key=['id']) }} select * from {{ ref('things') }}",
-        "models/once/accounts.sql": "{{ spark_cdc.accounts(messages=[ref('messages')], changes=[ref('things')], "
-            "current=[ref('things_history')]) }}",
+        "models/once/things_history.sql": HISTORY,
+        **{f"models/once/{name}.sql": f"{{{{ {call} }}}}\n" for name, (call, _) in WRONG.items()},
         "models/once/parquet.sql": log(config=", file_format='parquet'"),
         "models/places/eu.sql": log("things", ", schema='eu', alias='same'"),
         "models/places/us.sql": log("others", ", schema='us', alias='same'"),
@@ -82,7 +110,9 @@ class Source:
 @pytest.fixture(scope="module")
 def source(lake: Lake, project: Project) -> Source:
     """One run over two rows of each table."""
-    lake.create_raw("topic", schema="raw_log")
+    lake.create_raw("topic", "renamed", schema="raw_log")
+    lake.spark.sql("alter table raw_log.renamed rename column value to payload")
+    lake.spark.sql("alter table raw_log.renamed rename column offset to position")
     lake.spark.sql(f"create schema if not exists {SCHEMA}")
     lake.spark.sql(f"create or replace table {SCHEMA}.audit (hook string)")
     source = Source(lake)
@@ -105,21 +135,19 @@ def noted(lake: Lake, name: str) -> dict[str, str]:
 
 
 def test_a_run_does_what_a_dbt_user_expects(project: Project, lake: Lake, source: Source) -> None:
-    """Docs, hooks, contracts, two models of one alias at once, a wrong file format."""
+    """Docs, hooks, contracts, two models of one alias at once, sentences for what cannot be."""
     run = project.dbt("run")
     assert {name for name, status in run.statuses.items() if status != "success"} == {
-        "accounts",
         "broken_contract",
         "parquet",
+        *WRONG,
     }
+    for name, (_, sentence) in WRONG.items():
+        assert sentence in run.messages[name]
     assert "This model has an enforced contract that failed." in run.messages["broken_contract"]
     assert (
         "spark_cdc.cdc_log: argument `file_format` must be one of iceberg, delta; got `parquet`."
         in run.messages["parquet"]
-    )
-    assert (
-        "spark_cdc.accounts: argument `current` must be a list of models that are cdc_current; got `things_history`, a "
-        "cdc_history. Name the current table over the same changes." in run.messages["accounts"]
     )
     source.land(
         source.things.insert(1, {"id": 2, "name": "more"}), source.others.insert(1, {"id": 9, "name": "o"})

@@ -12,16 +12,17 @@
 {%- macro _seen_before(topic, column, reads) -%}
     {%- set most_rows = 1000 -%}
     {%- set relation = load_cached_relation(this) -%}
-    {%- if config.get('materialized') != 'cdc_log' -%}
-        {{- return({'query': spark_cdc._seen_in_rows(relation, topic, column), 'rows': none}) -}}
+    {%- set query = spark_cdc._seen_in_rows(relation, topic, column) -%}
+    {%- set file_format = spark_cdc._file_format(relation) -%}
+    {%- if config.get('materialized') != 'cdc_log' or file_format == 'other' -%}
+        {{- return({'query': query, 'rows': none}) -}}
     {%- endif -%}
     {%- set reads = local_md5(tojson(reads)) -%}
-    {%- set state = spark_cdc._state_of_table(relation, spark_cdc._file_format(relation)) -%}
+    {%- set state = spark_cdc._state_of_table(relation, file_format) -%}
     {%- set noted = (state.properties.get('spark_cdc.seen') or '').split(' ') -%}
     {%- if state.is_known and noted[0] == reads -%}
         {%- set rows = noted[1:] -%}
     {%- else -%}
-        {%- set query = spark_cdc._seen_in_rows(relation, topic, column) -%}
         {%- set rows = [] -%}
         {%- for row in run_query('select ' ~ spark_cdc._seen_text() ~ ' from (' ~ query ~ ') limit ' ~ (most_rows + 1)).rows -%}
             {%- do rows.append(row[0]) -%}

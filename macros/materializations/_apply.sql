@@ -21,8 +21,8 @@
     {%- set settings = spark_cdc._apply_config(form.materialization, config) -%}
     {%- set existing_relation = load_cached_relation(this) -%}
     {%- set target_relation = this.incorporate(type='table') -%}
-    {%- do spark_cdc._refuse_view(form.materialization, existing_relation) -%}
     {%- set is_first = existing_relation is none or should_full_refresh() -%}
+    {%- do spark_cdc._refuse_other_form(form.materialization, existing_relation, settings.file_format, is_first) -%}
     {%- set temporaries = [] -%}
     {%- set news = {} -%}
 

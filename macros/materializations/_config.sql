@@ -82,11 +82,21 @@
     {{- return({}) -}}
 {%- endmacro -%}
 
-{%- macro _refuse_view(materialization, existing_relation) -%}
-    {%- if existing_relation is not none and existing_relation.is_view -%}
+{#- What stands under the model's name and is no table of this kind. -#}
+{%- macro _refuse_other_form(materialization, existing_relation, file_format, is_first) -%}
+    {%- if existing_relation is none -%}{{- return(none) -}}{%- endif -%}
+    {%- set stored_format = spark_cdc._file_format(existing_relation) -%}
+    {%- if existing_relation.is_view -%}
         {%- do exceptions.raise_compiler_error(
             'spark_cdc.' ~ materialization ~ ': ' ~ existing_relation ~ ' is a view, and a table of that name is to be built. '
             ~ 'Drop the view, or give this model another alias.'
+        ) -%}
+    {%- elif not is_first and stored_format not in [file_format, 'other'] -%}
+        {#- some catalogs do not tell -#}
+        {%- do exceptions.raise_compiler_error(
+            'spark_cdc.' ~ materialization ~ ': ' ~ existing_relation ~ ' is stored as ' ~ stored_format
+            ~ ', and this model has file_format=\'' ~ file_format ~ '\'. Set the format that it has, or build it anew: '
+            ~ 'dbt run --full-refresh --select ' ~ model.name ~ '+'
         ) -%}
     {%- endif -%}
 {%- endmacro -%}

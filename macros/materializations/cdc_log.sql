@@ -11,8 +11,8 @@
     {%- set file_format = spark_cdc._lake_of('cdc_log', config) -%}
     {%- set existing_relation = load_cached_relation(this) -%}
     {%- set target_relation = this.incorporate(type='table') -%}
-    {%- do spark_cdc._refuse_view('cdc_log', existing_relation) -%}
     {%- set is_first = existing_relation is none or should_full_refresh() -%}
+    {%- do spark_cdc._refuse_other_form('cdc_log', existing_relation, file_format, is_first) -%}
 
     {{ run_hooks(pre_hooks) }}
 

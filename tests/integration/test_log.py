@@ -215,3 +215,12 @@ def test_a_full_refresh_replaces_the_table_in_place(project: Project, lake: Lake
     assert [row for row in after if row in before] == before
     assert len(after) == len(before) + 1
     assert [row["id"] for row in lake.rows(f"select id from {SCHEMA}.contracted order by id")] == [1, 2, 3]
+
+
+def test_a_table_of_another_format_is_not_written(project: Project, lake: Lake, source: Source) -> None:
+    project.write({"models/things.sql": log(config=", file_format='delta'")})
+    run = project.dbt("run", "--select", "things")
+    assert (
+        f"spark_cdc.cdc_log: {SCHEMA}.things is stored as iceberg, and this model has file_format='delta'. Set the format "
+        "that it has, or build it anew: dbt run --full-refresh --select things+" in run.messages["things"]
+    )

@@ -160,16 +160,17 @@ read_again as (
 {{ spark_cdc._typed_changes(
     spark_cdc._last_changes(format, dialect, columns), format, dialect, key, columns, time_zone, has_origin
 ) }}
-{%- if is_kept %},
+{%- set joins_seen = spark_cdc._joins_seen(is_kept, reading) %}
+{%- if joins_seen %},
 
 {{ spark_cdc._seen_cte('raw_messages', reading) }}
 {%- endif %}
 
-select {{ '/*+ broadcast(topics_seen) */' if is_kept }}
+select {{ '/*+ broadcast(topics_seen) */' if joins_seen }}
     typed_changes.*,
-    {{ spark_cdc._seen_of_change(header.get('splits_updates')) if is_kept else 'cast(null as string)' }} as _cdc_seen
+    {{ spark_cdc._seen_of_change(header.get('splits_updates'), reading) if is_kept else 'cast(null as string)' }} as _cdc_seen
 from typed_changes
-{%- if is_kept %}
+{%- if joins_seen %}
 left join topics_seen on typed_changes._cdc_topic <=> topics_seen.topic
 {%- endif %}
 {%- if reading and reading.read_again %}

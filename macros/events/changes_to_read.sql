@@ -1,11 +1,12 @@
 {#- Of every partition that a message of the change is of: the two of an update may stand in two. -#}
-{%- macro _seen_of_change(splits_updates) -%}
+{%- macro _seen_of_change(splits_updates, reading) -%}
+    {%- set partitions = spark_cdc._partitions_seen('_cdc_topic', reading) -%}
     {%- if splits_updates -%}
         {{- return(spark_cdc._as_seen(
-            "array_join(transform(array_distinct(_cdc_offsets.partition), name -> partitions[name]), ',')"
+            "array_join(transform(array_distinct(_cdc_offsets.partition), name -> " ~ partitions ~ "[name]), ',')"
         )) -}}
     {%- endif -%}
-    {{- return(spark_cdc._as_seen('partitions[_cdc_partition]')) -}}
+    {{- return(spark_cdc._as_seen(partitions ~ '[_cdc_partition]')) -}}
 {%- endmacro -%}
 
 {#- What a changes model that goes on has to read: the mapping for `_new_messages_ctes`. -#}

@@ -2,7 +2,7 @@
     Raw messages -> the same messages with their envelope read. One parse of each message; every macro that reads
     messages stands on this one.
 
-    Gives the text of the CTEs `raw_messages`, with `reading` those up to `new_messages`, then `documents`, `checked` and
+    Gives the text of the CTEs `raw_messages`, with some `reading` those up to `new_messages`, then `documents`, `checked` and
     `envelopes`; the caller adds its own `select`.
     A format gives four macros, found by dispatch, so that a project may add a format of its own:
 
@@ -44,7 +44,8 @@
     {%- set raw = spark_cdc._raw_columns(raw_columns) -%}
     {%- set header = spark_cdc._header_of(format, dialect) -%}
     {%- set document = none if of_messages else header.get('document') -%}
-    {%- set messages = 'new_messages' if reading else 'raw_messages' -%}
+    {%- set is_joined = reading and not spark_cdc._condition_says_all(reading) -%}
+    {%- set messages = 'new_messages' if is_joined else 'raw_messages' -%}
     {%- set conditions = [where, spark_cdc._read_condition(reading.partitions, raw, reading.read_again) if reading] -%}
 raw_messages as (
 
@@ -64,7 +65,7 @@ raw_messages as (
 
 ),
 
-{% if reading -%}
+{% if is_joined -%}
 {{ spark_cdc._new_messages_ctes(reading) }}
 
 {% endif -%}

@@ -48,12 +48,13 @@
         } -%}
     {%- endif -%}
 with {{ spark_cdc._envelope(relation, format, dialect, raw_columns, reading=reading, finds_taken_offsets=true) }}
-{%- if is_kept %},
+{%- set joins_seen = spark_cdc._joins_seen(is_kept, reading) %}
+{%- if joins_seen %},
 
 {{ spark_cdc._seen_cte('raw_messages', reading) }}
 {%- endif %}
 
-select {{ '/*+ broadcast(topics_seen) */' if is_kept }}
+select {{ '/*+ broadcast(topics_seen) */' if joins_seen }}
     envelopes.topic,
     partition,
     offset,
@@ -70,9 +71,10 @@ select {{ '/*+ broadcast(topics_seen) */' if is_kept }}
         'code', error_code, 'detail', cast(null as string)
     ) end as error,
     batch,
-    {{ spark_cdc._as_seen('partitions[partition]') if is_kept else 'cast(null as string)' }} as seen
+    {{ spark_cdc._as_seen(spark_cdc._partitions_seen('envelopes.topic', reading) ~ '[partition]')
+        if is_kept else 'cast(null as string)' }} as seen
 from envelopes
-{%- if is_kept %}
+{%- if joins_seen %}
 left join topics_seen on envelopes.topic <=> topics_seen.topic
 {%- endif %}
 {{ reading.seen_comment if reading }}

@@ -28,6 +28,11 @@ select * from values
     {{- return('(' ~ places | join(') or (') ~ ')') -}}
 {%- endmacro -%}
 
+{#- Whether that condition says exactly which messages are new. Mostly it does, and nothing has to be joined. -#}
+{%- macro _condition_says_all(reading) -%}
+    {{- return(reading.partitions | length <= 200 and not reading.read_again and not spark_cdc._has_late(reading)) -}}
+{%- endmacro -%}
+
 {%- macro _is_partition(raw, row) -%}
     {{- return(
         raw.topic ~ ' <=> ' ~ spark_cdc._literal_or_null(row.topic) ~ ' and ' ~ raw.partition ~ ' <=> '
@@ -36,7 +41,7 @@ select * from values
 {%- endmacro -%}
 
 {#-
-    The CTEs from `raw_messages` to `new_messages`: what `_partitions_to_read` found. `reading` is a mapping:
+    The CTEs behind `raw_messages` up to `new_messages`: what `_partitions_to_read` found. `reading` is a mapping:
 
     partitions      its rows
     positions_read  query of topic, partition, offset and is_taken of what was read before, for messages that landed late.

@@ -76,6 +76,31 @@ topics_seen as (
 )
 {%- endmacro -%}
 
+{#- Whether that CTE is needed: what a run has read of few partitions stands in its query. -#}
+{%- macro _joins_seen(is_kept, reading) -%}
+    {{- return(is_kept and not (reading and spark_cdc._condition_says_all(reading))) -}}
+{%- endmacro -%}
+
+{#- What the next run has to know of a topic's partitions, as a map of texts. -#}
+{%- macro _partitions_seen(topic, reading) -%}
+    {%- if spark_cdc._joins_seen(true, reading) -%}
+        {{- return('topics_seen.partitions') -}}
+    {%- endif -%}
+    {%- set topics = {} -%}
+    {%- for row in reading.partitions if row.partition is not none -%}
+        {%- set text = '{"partition":' ~ row.partition | int ~ ',"offset":' ~ row.up_to_offset | int ~ ',"fingerprint":'
+            ~ row.fingerprint | int ~ '}' -%}
+        {%- do topics.setdefault(row.topic, []).append(row.partition | int ~ ', ' ~ spark_cdc._literal(text)) -%}
+    {%- endfor -%}
+    {%- set cases = ['when false then map(0, \'\')'] -%}
+    {%- for name, entries in topics.items() -%}
+        {%- do cases.append(
+            'when ' ~ topic ~ ' <=> ' ~ spark_cdc._literal_or_null(name) ~ ' then map(' ~ entries | join(', ') ~ ')'
+        ) -%}
+    {%- endfor -%}
+    {{- return('(case ' ~ cases | join(' ') ~ ' end)') -}}
+{%- endmacro -%}
+
 {#- `_cdc_seen` and `seen` as they are written, from the texts of some partitions, and as they are read. -#}
 {%- macro _as_seen(texts) -%}
     {{- return("concat('[', " ~ texts ~ ", ']')") -}}

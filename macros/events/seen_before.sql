@@ -94,12 +94,12 @@
     {%- set comments = modules.re.findall('/\\* spark_cdc\\.seen (\\S+) ([^*]+) \\*/', sql) -%}
     {%- if comments | length != 1 -%}{{- return(none) -}}{%- endif -%}
     {%- set commit, seen = comments[0] -%}
-    {%- set own = spark_cdc._commits_since(spark_cdc._commits(target_relation, file_format), commit) -%}
+    {%- set own = spark_cdc._new_commits(target_relation, file_format, commit) -%}
     {%- if own is none or own | length > 1 -%}{{- return(none) -}}{%- endif -%}
     {%- call statement('note_seen') -%}
         alter table {{ target_relation }} set tblproperties (
             'spark_cdc.seen' = '{{ seen }}',
-            'spark_cdc.read_commit' = '{{ own[0] if own else commit }}'
+            'spark_cdc.read_commit' = '{{ own[0].id if own else commit }}'
         )
     {%- endcall -%}
 {%- endmacro -%}

@@ -14,23 +14,53 @@
     {%- if relation and not is_known -%}
         {%- set commits = spark_cdc._commits(relation, file_format) -%}
         {%- set latest = commits[0].id if commits else 'none' -%}
-        {%- set is_known = named is not none and spark_cdc._commits_since(commits, named) == [] -%}
+        {%- set newer = spark_cdc._commits_since(commits, named) if named is not none else none -%}
+        {%- set is_known = newer is not none and spark_cdc._that_change_rows(relation, file_format, newer) == [] -%}
     {%- endif -%}
     {{- return({'properties': properties, 'commit': latest, 'is_known': is_known}) -}}
 {%- endmacro -%}
 
-{#- Those of `commits` behind `commit` that changed rows; none where `commit` is not known (any more). -#}
+{#- After rows were written: the commits since the one that they were computed from; none where that is not known (any more). -#}
+{%- macro _new_commits(relation, file_format, computed_from) -%}
+    {%- set newer = spark_cdc._commits_since(spark_cdc._commits(relation, file_format), computed_from) -%}
+    {%- if newer is none or newer | length < 2 -%}
+        {{- return(newer) -}}
+    {%- endif -%}
+    {{- return(spark_cdc._that_change_rows(relation, file_format, newer)) -}}
+{%- endmacro -%}
+
+{#- Those of `commits` behind `commit`; none where `commit` is not known (any more). -#}
 {%- macro _commits_since(commits, commit) -%}
     {%- set newer = [] -%}
     {%- for found in commits -%}
         {%- if found.id == commit -%}
             {{- return(newer) -}}
         {%- endif -%}
-        {%- if found.changes_rows -%}
-            {%- do newer.append(found.id) -%}
-        {%- endif -%}
+        {%- do newer.append(found) -%}
     {%- endfor -%}
     {{- return(newer if commit == 'none' else none) -}}
+{%- endmacro -%}
+
+{#- Those of some commits that change rows, and do not only move them. -#}
+{%- macro _that_change_rows(relation, file_format, commits) -%}
+    {%- set moves_rows = [
+        'SET TBLPROPERTIES', 'UNSET TBLPROPERTIES', 'ADD COLUMNS', 'CHANGE COLUMN', 'CHANGE COLUMNS', 'ADD CONSTRAINT',
+        'UPGRADE PROTOCOL', 'OPTIMIZE', 'REORG', 'VACUUM START', 'VACUUM END', 'COMPUTE STATS',
+    ] -%}
+    {%- if file_format == 'iceberg' and commits -%}
+        {%- set ids = commits | map(attribute='id') | join(', ') -%}
+        {%- set query -%}
+            select concat('s', snapshot_id) from {{ relation }}.snapshots
+            where snapshot_id in ({{ ids }}) and operation = 'replace'
+        {%- endset -%}
+        {%- set replaced = run_query(query).columns[0].values() | list -%}
+        {%- set kept = [] -%}
+        {%- for commit in commits if 's' ~ commit.id not in replaced -%}
+            {%- do kept.append(commit) -%}
+        {%- endfor -%}
+        {{- return(kept) -}}
+    {%- endif -%}
+    {{- return(commits | rejectattr('operation', 'in', moves_rows) | list) -}}
 {%- endmacro -%}
 
 {#- A table's commits, the latest first. -#}
@@ -38,25 +68,15 @@
     {%- set commits = [] -%}
     {%- if file_format == 'iceberg' -%}
         {#- a letter before the number, so that dbt leaves it a text -#}
-        {%- set found -%}
-            select concat('s', snapshot_id), operation
-            from {{ relation }}.history
-            inner join {{ relation }}.snapshots using (snapshot_id)
-            order by made_current_at desc
-            limit 50
+        {%- set query -%}
+            select concat('s', snapshot_id) from {{ relation }}.history order by made_current_at desc limit 50
         {%- endset -%}
-        {%- for row in run_query(found).rows -%}
-            {%- do commits.append({'id': row[0][1:], 'changes_rows': row[1] != 'replace'}) -%}
+        {%- for row in run_query(query).rows -%}
+            {%- do commits.append({'id': row[0][1:]}) -%}
         {%- endfor -%}
     {%- else -%}
         {%- for row in run_query('describe history ' ~ relation ~ ' limit 50').rows -%}
-            {%- do commits.append({
-                'id': row['version'] | int | string,
-                'changes_rows': row['operation'] not in [
-                    'SET TBLPROPERTIES', 'UNSET TBLPROPERTIES', 'ADD COLUMNS', 'CHANGE COLUMN', 'CHANGE COLUMNS', 'ADD CONSTRAINT',
-                    'UPGRADE PROTOCOL', 'OPTIMIZE', 'REORG', 'VACUUM START', 'VACUUM END', 'COMPUTE STATS',
-                ],
-            }) -%}
+            {%- do commits.append({'id': row['version'] | int | string, 'operation': row['operation']}) -%}
         {%- endfor -%}
     {%- endif -%}
     {{- return(commits) -}}
@@ -64,9 +84,7 @@
 
 {#- After rows were written: their commit. Two runs that write one table at once stop here, and the next one sets it right. -#}
 {%- macro _own_commit(target_relation, settings, materialization, computed_from) -%}
-    {%- set commits = spark_cdc._commits_since(
-        spark_cdc._commits(target_relation, settings.file_format), computed_from
-    ) -%}
+    {%- set commits = spark_cdc._new_commits(target_relation, settings.file_format, computed_from) -%}
     {%- if commits is none or commits | length > 1 -%}
         {%- do exceptions.raise_compiler_error(
             'spark_cdc.' ~ materialization ~ ': another run wrote ' ~ target_relation ~ ' at the same time as this one, and its '
@@ -74,5 +92,5 @@
             ~ 'before the next one starts.'
         ) -%}
     {%- endif -%}
-    {{- return(commits[0] if commits else computed_from) -}}
+    {{- return(commits[0].id if commits else computed_from) -}}
 {%- endmacro -%}

@@ -4,13 +4,10 @@
     Where they did not hold before, they are left so: that run then makes the table right.
 -#}
 {%- macro _reading_of(relation, file_format) -%}
-    {%- set properties = spark_cdc._table_properties(relation) -%}
-    {%- set commits = spark_cdc._commits(relation, file_format) -%}
-    {%- set named = properties.get('spark_cdc.read_commit') -%}
-    {%- set holds = named is not none and spark_cdc._commits_since(commits, named) == [] -%}
+    {%- set state = spark_cdc._state_of_table(relation, file_format) -%}
     {{- return({
-        'read': spark_cdc._read_before(properties) if holds,
-        'commit': commits[0].id if commits else 'none',
+        'read': spark_cdc._read_before(state.properties) if state.is_known,
+        'commit': state.commit,
     }) -}}
 {%- endmacro -%}
 

@@ -46,6 +46,7 @@ def _steps() -> dict[str, dict[str, str]]:
         "between messages and changes": at(changes, "", "before"),
         "while changes are written": at(changes, APPEND, "writing"),
         "after changes": at(changes, APPEND, "after"),
+        "after what the changes have read is noted": at(changes, "alter table", "after"),
     }
     for kind, model in {"current": "profiles", "history": "profiles_history"}.items():
         scratch = "create or replace table .*__cdc_"

@@ -73,7 +73,7 @@
     {%- set names = relations | map('string') | list -%}
     {%- for node in (graph.nodes.values() if execute else []) if node.relation_name in names -%}
         {%- set found = spark_cdc._kind_of(node) -%}
-        {%- if found not in [none, kind] -%}
+        {%- if found and found != kind -%}
             {%- do spark_cdc._raise(
                 macro, argument, 'models ' ~ allowed,
                 spark_cdc._show(node.name) ~ ', ' ~ ('a ' if found[:4] == 'cdc_' else 'made by spark_cdc.') ~ found,
@@ -90,10 +90,16 @@
         {%- set missing = names | reject('in', found) | list -%}
         {%- if missing -%}
             {%- do spark_cdc._raise(
-                macro, argument, allowed, spark_cdc._show(relation) ~ ', which has ' ~ found | join(', '), next_step
+                macro, argument, allowed,
+                spark_cdc._show(spark_cdc._name_of_relation(relation)) ~ ', which has ' ~ found | join(', '), next_step
             ) -%}
         {%- endif -%}
     {%- endif -%}
+{%- endmacro -%}
+
+{#- Without the `limit 0` that --empty puts around a relation. -#}
+{%- macro _name_of_relation(relation) -%}
+    {{- return(relation.render() if relation is mapping else relation) -}}
 {%- endmacro -%}
 
 {#- A relation, or the name of one as a text. -#}

@@ -25,7 +25,8 @@
     {%- endfor -%}
     {%- if places -%}
         {%- do exceptions.raise_compiler_error(
-            'spark_cdc.' ~ macro ~ ': a full refresh of ' ~ model.name ~ ' would lose what ' ~ source_name ~ ' no longer holds: '
+            'spark_cdc.' ~ macro ~ ': a full refresh of ' ~ model.name ~ ' would lose what '
+            ~ spark_cdc._name_of_relation(source_name) ~ ' no longer holds: '
             ~ places[:10] | join('; ') ~ (' and ' ~ (places | length - 10) ~ ' more partitions' if places | length > 10 else '')
             ~ '. Run it without --full-refresh. To lose this history, say so a second time: dbt run --full-refresh --select '
             ~ model.name ~ ' --vars \'{spark_cdc__lose_history: [' ~ model.name ~ ']}\''

@@ -48,6 +48,7 @@ class MacroLibrary:
                 "invocation_args_dict": {},
                 "is_incremental": lambda: False,
                 "execute": True,
+                "graph": SimpleNamespace(nodes={}),
                 "flags": SimpleNamespace(WHICH="compile"),
                 "modules": SimpleNamespace(re=re, pytz=_TimeZones()),
                 "config": SimpleNamespace(get=lambda _name, default=None: default),

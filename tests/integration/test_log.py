@@ -217,6 +217,14 @@ def test_a_full_refresh_replaces_the_table_in_place(project: Project, lake: Lake
     assert [row["id"] for row in lake.rows(f"select id from {SCHEMA}.contracted order by id")] == [1, 2, 3]
 
 
+def test_a_full_refresh_without_rows_is_refused(project: Project, source: Source) -> None:
+    run = project.dbt("run", "--full-refresh", "--empty", "--select", "contracted")
+    assert (
+        "spark_cdc.changes: a full refresh of contracted would lose what raw_log.topic no longer holds: topic shop.secret_token"
+        in run.messages["contracted"]
+    )
+
+
 def test_a_table_of_another_format_is_not_written(project: Project, lake: Lake, source: Source) -> None:
     project.write({"models/things.sql": log(config=", file_format='delta'")})
     run = project.dbt("run", "--select", "things")

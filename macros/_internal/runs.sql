@@ -21,8 +21,12 @@
     {%- if not execute or config.get('materialized') != 'cdc_log' -%}
         {{- return(is_incremental()) -}}
     {%- endif -%}
+    {{- return(spark_cdc._has_table() and not should_full_refresh()) -}}
+{%- endmacro -%}
+
+{%- macro _has_table() -%}
     {%- set relation = load_cached_relation(this) -%}
-    {{- return(relation is not none and relation.is_table and not should_full_refresh()) -}}
+    {{- return(relation is not none and relation.is_table) -}}
 {%- endmacro -%}
 
 {#- Whether a var that lists models names this one. A name that no such model has is a slip that would do nothing, silently. -#}

@@ -13,7 +13,7 @@ select * from values
 
 {#- Condition on the relation's own columns that leaves its other files unread; none where it would grow too long. -#}
 {%- macro _read_condition(partitions, raw, read_again) -%}
-    {%- if partitions | length > 200 or read_again | length > 500 -%}
+    {%- if not spark_cdc._fit_a_condition(partitions, read_again) -%}
         {{- return(none) -}}
     {%- endif -%}
     {%- set places = [] -%}
@@ -28,9 +28,15 @@ select * from values
     {{- return('(' ~ places | join(') or (') ~ ')') -}}
 {%- endmacro -%}
 
+{%- macro _fit_a_condition(partitions, read_again) -%}
+    {{- return(partitions | length <= 200 and read_again | length <= 500) -}}
+{%- endmacro -%}
+
 {#- Whether that condition says exactly which messages are new. Mostly it does, and nothing has to be joined. -#}
 {%- macro _condition_says_all(reading) -%}
-    {{- return(reading.partitions | length <= 200 and not reading.read_again and not spark_cdc._has_late(reading)) -}}
+    {{- return(
+        spark_cdc._fit_a_condition(reading.partitions, []) and not reading.read_again and not spark_cdc._has_late(reading)
+    ) -}}
 {%- endmacro -%}
 
 {%- macro _is_partition(raw, row) -%}

@@ -36,11 +36,7 @@
 
 {#- Whether a run, of which the caller knows that it is one, writes a log anew. -#}
 {%- macro _is_full_refresh() -%}
-    {%- if not spark_cdc._is_log() or not should_full_refresh() -%}
-        {{- return(false) -}}
-    {%- endif -%}
-    {%- set relation = load_cached_relation(this) -%}
-    {{- return(relation is not none and relation.is_table) -}}
+    {{- return(spark_cdc._is_log() and should_full_refresh() and spark_cdc._has_table()) -}}
 {%- endmacro -%}
 
 {%- macro _positions_of_messages(relation, raw_columns=none) -%}

@@ -20,8 +20,6 @@ CONTRACT = {
     "_cdc_partition": "int", "_cdc_offset": "bigint",
     "_cdc_offsets": "array<struct<partition:int,offset:bigint>>", "_cdc_batch": "timestamp", "_cdc_seen": "string",
 }  # fmt: skip
-
-
 HISTORY = "{{ config(materialized='cdc_history', unique_key=['id']) }} select * from {{ ref('things') }}\n"
 OF_TOPIC = f"format='canal', table='things', key=['id'], {COLUMNS}"
 KAFKA = "topic, partition, offset, timestamp, key, value"
@@ -127,7 +125,7 @@ def project(new_project: Callable[..., Project]) -> Project:
     return project
 
 
-def noted(lake: Lake, name: str) -> dict[str, str]:
+def noted(lake: Lake, name: str) -> dict[str, Any]:
     """What a log has noted: the property, and whether it is of the table's latest snapshot."""
     found = {row["key"]: row["value"] for row in lake.rows(f"show tblproperties {SCHEMA}.{name}")}
     holds = found.get("spark_cdc.read_commit") == found["current-snapshot-id"]

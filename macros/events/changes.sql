@@ -80,6 +80,7 @@
             'changes', 'messages', messages, spark_cdc._message_columns(), 'a model made by spark_cdc.messages',
             'A raw table is the first argument, `relation`.'
         ) -%}
+        {%- do spark_cdc._require_format_of_messages(format, messages) -%}
     {%- endif -%}
     {%- if flags.WHICH == 'run-operation' -%}
         {#- No operation wants this model's rows: `undeclared_columns` asks which columns its messages carry. -#}
@@ -106,6 +107,19 @@
         {%- set query = spark_cdc._nothing_new() -%}
     {%- endif -%}
     {{- return(query) -}}
+{%- endmacro -%}
+
+{#- Asked by builds of a log only. Messages of another format would all be rows with an error. -#}
+{%- macro _require_format_of_messages(format, messages) -%}
+    {%- if spark_cdc._is_run() and spark_cdc._is_log() and not spark_cdc._goes_on() -%}
+        {%- set formats = run_query('select distinct format from ' ~ messages).columns[0].values() | sort -%}
+        {%- if formats and format not in formats -%}
+            {%- do spark_cdc._raise(
+                'changes', 'format', 'that of the messages in ' ~ spark_cdc._show(spark_cdc._name_of_relation(messages)) ~ ', '
+                ~ formats | join(', '), spark_cdc._show(format), 'Write format=\'' ~ formats[0] ~ '\', or name other messages.'
+            ) -%}
+        {%- endif -%}
+    {%- endif -%}
 {%- endmacro -%}
 
 {%- macro default__changes(

@@ -35,6 +35,11 @@ WRONG = {
         "spark_cdc.changes: argument `messages` must be models made by spark_cdc.messages; got `things`, made by "
         "spark_cdc.changes. Name the model over the same topic that is.",
     ),
+    "other_format": (
+        "spark_cdc.changes(messages=ref('messages'), format='maxwell', table='things', key=['id'], columns={'id': 'bigint'})",
+        f"spark_cdc.changes: argument `format` must be that of the messages in `{SCHEMA}.messages`, canal; got `maxwell`. Write "
+        "format='canal', or name other messages.",
+    ),
     "raw_as_messages": (
         f"spark_cdc.changes(messages=source('raw_log', 'topic'), {OF_TOPIC})",
         "spark_cdc.changes: argument `messages` must be a model made by spark_cdc.messages; got `raw_log.topic`, which has "
@@ -77,7 +82,7 @@ def files() -> dict[str, str]:
         "models/contracted.sql": log(),
         "models/once/broken_contract.sql": log(),
         "models/once/things_history.sql": HISTORY,
-        **{f"models/once/{name}.sql": f"{{{{ {call} }}}}\n" for name, (call, _) in WRONG.items()},
+        **{f"models/once/{name}.sql": f"{{{{ config(materialized='cdc_log') }}}}{{{{ {call} }}}}\n" for name, (call, _) in WRONG.items()},
         "models/once/parquet.sql": log(config=", file_format='parquet'"),
         "models/places/eu.sql": log("things", ", schema='eu', alias='same'"),
         "models/places/us.sql": log("others", ", schema='us', alias='same'"),

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 
-from harness import REPOSITORY, Lake, Message, Project
+from harness import JARS, REPOSITORY, Lake, Message, Project
 
 MODELS = re.compile(r"^(?:--|#) (models/\S+\.(?:sql|yml))[^\n]*\n(.*?)(?=^-- models/|^```)", re.M | re.S)
+PROFILE = re.compile(r"^# profiles\.yml\n(.*?)^```", re.M | re.S)
 SOURCES = "sources: [{name: shop, tables: [{name: raw}]}]\n"
 
 
@@ -49,6 +54,39 @@ def test_the_models_of_the_readme_work(lake: Lake, new_project: Callable[..., Pr
         "select sum(read) as read, sum(applied) as applied, sum(rejected) as rejected from readme.cdc_accounts"
     )
     assert accounts == [{"read": 4, "applied": 1, "rejected": 2}]
+
+
+def test_the_profile_of_the_readme_works(new_project: Callable[..., Project], tmp_path: Path) -> None:
+    """In a process of its own, as a user starts dbt: only the jars, which a test does not fetch, and the folder are ours."""
+    readme = (REPOSITORY / "README.md").read_text()
+    models = {
+        name: text
+        for name, text in MODELS.findall(readme)
+        if "staging" in name or name.endswith("/orders.sql")
+    }
+    project = new_project("readme_profile", models | {"models/sources.yml": SOURCES})
+    message = canal("INSERT", {"id": "1", "amount": "1.50", "placed_at": "2026-01-01 12:00:00"})
+    (project.folder / "dbt_project.yml").write_text(f"""
+name: shop
+profile: shop
+on-run-start: >
+  create table shop.raw as select 'shop' as topic, 0 as partition, 0 as offset, timestamp'2026-01-01' as timestamp,
+  cast(null as string) as key, r'{message.value}' as value
+""")
+    (profile,) = PROFILE.findall(readme)
+    jars = ",".join(str(REPOSITORY / ".jars" / name) for name in JARS["iceberg"])
+    profile = re.sub(r"spark\.jars\.packages: .*", f"spark.jars: {jars}", profile)
+    (project.folder / "profiles.yml").write_text(profile.replace("/data/lake", str(tmp_path)))
+    done = subprocess.run(
+        [sys.executable, "-m", "dbt.cli.main", "--no-send-anonymous-usage-stats", "build"],
+        cwd=project.folder,
+        env={name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK", "DBT_", "SHOP_"))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {path.name for path in (tmp_path / "shop").iterdir()} >= {"orders", "stg_shop__messages"}
 
 
 def test_what_is_plain_sql_can_be_a_view(lake: Lake, new_project: Callable[..., Project]) -> None:

@@ -56,8 +56,10 @@ raw_messages as (
         {{ raw.timestamp }} as timestamp,
         cast({{ raw.key }} as string) as key,
         {{ raw.value if document else 'cast(' ~ raw.value ~ ' as string)' }} as value,
-        {{ raw.headers or "cast(null as array<struct<key: string, value: binary>>)" }} as headers,
-        {{ batch or spark_cdc._batch_started_at() }} as batch
+        {{ raw.headers or "cast(null as array<struct<key: string, value: binary>>)" }} as headers
+        {%- if batch %},
+        {{ batch }} as batch
+        {%- endif %}
     from {{ relation }}
     {%- for condition in conditions | select %}
     {{ 'where' if loop.first else 'and' }} ({{ condition }})
@@ -115,6 +117,10 @@ documents as (
         'nested_key_names', {{ header.nested }}
         {%- endif %}
     ))) exploded as parsed
+    {%- if not batch %}
+    -- explode, so that the code which Spark generates for one run serves the next, too
+    lateral view explode(array({{ spark_cdc._batch_started_at() }})) run as batch
+    {%- endif %}
 
 ),
 {%- if header.get('event') %}

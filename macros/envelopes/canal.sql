@@ -47,7 +47,7 @@ struct<
             {%- endif %}
             when message.type = 'TRUNCATE' then 'truncate'
             when message.type in ({{ spark_cdc._literals(rows) }}) then 'rows'
-            when message.type in ({{ spark_cdc._literals(ddl) }}) then 'ddl'
+            when message.type in ({{ spark_cdc._literals(ddl) }}) {{ 'or message.isDdl ' if dialect == 'cloudcanal' }}then 'ddl'
             when message.type in ({{ spark_cdc._literals(heartbeats) }}) then 'heartbeat'
             else 'other'
         end
@@ -59,19 +59,26 @@ struct<
     {%- set rows_with_ddl = '(message.type in (' ~ spark_cdc._literals(rows) ~ ') and coalesce(message.isDdl, false))' -%}
     {%- set rows_of_none = '(message.type not in (' ~ spark_cdc._literals(rows)
         ~ ') and (size(message.data) > 0 or size(message.old) > 0))' -%}
-    {%- set has_old_row = "(message.type in ('INSERT', 'INIT', 'ROW') and size(get(message.old, 0)) > 0)" -%}
+    {%- set has_old_row = "(message.type in ('INSERT', 'INIT', 'ROW') and " ~ spark_cdc._holds_a_row('message.old') ~ ')' -%}
     {#- Of a statement that empties a table the type must say so. -#}
     {%- set truncate_fault = spark_cdc._truncate_fault(
         'message.sql', "case when message.type = 'TRUNCATE' then message.`table` else '' end", 'message.database'
     ) -%}
+    {%- set unknown_op = 'message.type not in (' ~ spark_cdc._literals(rows + ddl + control + ['TRUNCATE']) ~ ')' -%}
+    {%- if dialect == 'cloudcanal' -%}
+        {#- The page does not list the words of a DDL. -#}
+        {%- set unknown_op = unknown_op ~ " and not (coalesce(message.isDdl, false) and trim(message.sql) <> '')"
+            ~ ' or (message.isDdl and ' ~ spark_cdc._changes_rows('message.sql') ~ ')' -%}
+    {%- endif -%}
     {%- set other_statement = "(message.type = 'TRUNCATE' and " ~ spark_cdc._is_other_statement('message.sql') ~ ')' -%}
-    {%- set two_rows = "(message.type = 'DELETE' and size(message.data) > 0 and "
+    {%- set two_rows = "(message.type = 'DELETE' and " ~ spark_cdc._holds_a_row('message.data') ~ ' and '
         ~ spark_cdc._other_rows('message.old', 'message.data') ~ ')' -%}
     {%- set errors = {
         'other_format': 'message.type is null',
-        'unknown_op': 'message.type not in (' ~ spark_cdc._literals(rows + ddl + control + ['TRUNCATE']) ~ ') or ' ~ rows_with_ddl,
+        'unknown_op': unknown_op ~ ' or ' ~ rows_with_ddl,
         'fault': truncate_fault,
         'other_structure': rows_of_none ~ ' or ' ~ two_rows ~ ' or ' ~ has_old_row ~ ' or ' ~ other_statement ~ ' or '
+            ~ spark_cdc._beyond_the_calendar('message.es') ~ ' or '
             ~ spark_cdc._is_nested({'database': 'message.database', 'table': 'message.`table`'}),
         'no_rows': no_rows,
     } -%}
@@ -111,7 +118,8 @@ struct<
 {#- A row that CloudCanal deletes may stand in `old` alone, as in its own format: it can mean no other row. -#}
 {%- macro _canal_list(dialect) -%}
     {%- if dialect == 'cloudcanal' -%}
-        {{- return("case when message.type = 'DELETE' and coalesce(size(message.data), 0) < 1 then message.old else message.data end") -}}
+        {{- return("case when message.type = 'DELETE' and not " ~ spark_cdc._holds_a_row('message.data')
+            ~ ' then message.old else message.data end') -}}
     {%- endif -%}
     {{- return('message.data') -}}
 {%- endmacro -%}
@@ -132,6 +140,7 @@ struct<
         'before': "case message.type when 'DELETE' then " ~ deleted ~ " when 'UPDATE' then get(message.old, position) end",
         'overlays': overlays,
         'absent_is_error': leaves_out_nulls if dialect == 'flink' else none,
+        'long_numbers': dialect == 'oms',
     }) -}}
 {%- endmacro -%}
 

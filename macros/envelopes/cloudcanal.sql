@@ -30,24 +30,25 @@ struct<
     {%- set known = spark_cdc._literals(rows + ['CREATE', 'ALTER', 'DROP', 'RENAME', 'TRUNCATE']) -%}
     {%- set rows = spark_cdc._literals(rows) -%}
     {%- set no_entry = "(message.entryType is null or message.action is null and message.entryType <> 'TRANSACTIONEND')" -%}
-    {#- An older page of the vendor calls the flag `ddl`. -#}
+    {#- An older page of the vendor calls the flag `ddl`. The page does not list all words of it. -#}
+    {%- set is_ddl = 'coalesce(message.isDdl, message.ddl, false)' -%}
     {%- set unknown -%}
         (message.entryType not in ('ROWDATA', 'TRANSACTIONEND')
         or message.entryType = 'ROWDATA' and (
-            message.action not in ({{ known }})
-            or message.action in ({{ rows }}) and coalesce(message.isDdl, message.ddl, false)
+            message.action not in ({{ known }}) and not ({{ is_ddl }} and trim(message.sql) <> '')
+            or message.action in ({{ rows }}) and {{ is_ddl }}
         ))
     {%- endset -%}
-    {%- set is_rows = "message.entryType = 'ROWDATA' and message.action in (" ~ rows ~ ')' -%}
+    {%- set is_rows = "(message.entryType = 'ROWDATA' and message.action in (" ~ rows ~ '))' -%}
     {%- set list = spark_cdc._cloudcanal_list() -%}
     {%- set no_rows = '(' ~ is_rows ~ ' and (coalesce(size(' ~ list ~ '), 0) < 1 or exists(' ~ list
         ~ ', image -> coalesce(size(image), 0) < 1)))' -%}
     {%- set rows_of_none = '(not (' ~ is_rows ~ ') and (size(message.data) > 0 or size(message.before) > 0))' -%}
     {%- set lengths_differ = "(message.entryType = 'ROWDATA' and message.action = 'UPDATE' and size(message.before) > 0 "
         ~ 'and size(message.before) <> size(message.data))' -%}
-    {%- set two_rows = "(message.entryType = 'ROWDATA' and message.action = 'DELETE' and size(message.data) > 0 "
-        ~ 'and ' ~ spark_cdc._other_rows('message.before', 'message.data') ~ ')' -%}
-    {%- set has_old_row = "(message.action = 'INSERT' and size(get(message.before, 0)) > 0)" -%}
+    {%- set two_rows = "(message.entryType = 'ROWDATA' and message.action = 'DELETE' and "
+        ~ spark_cdc._holds_a_row('message.data') ~ ' and ' ~ spark_cdc._other_rows('message.before', 'message.data') ~ ')' -%}
+    {%- set has_old_row = "(message.action = 'INSERT' and " ~ spark_cdc._holds_a_row('message.before') ~ ')' -%}
     {#- Of a statement that empties a table the action must say so. -#}
     {%- set truncate_fault = spark_cdc._truncate_fault(
         'message.sql', "case when message.action = 'TRUNCATE' then message.`table` else '' end", 'coalesce(message.`schema`, message.db)'
@@ -70,6 +71,7 @@ struct<
         'array_lengths_differ': lengths_differ,
         'fault': truncate_fault,
         'other_structure': two_rows ~ ' or ' ~ rows_of_none ~ ' or ' ~ has_old_row ~ ' or ' ~ other_statement ~ ' or '
+            ~ spark_cdc._beyond_the_calendar('message.execTs') ~ ' or '
             ~ spark_cdc._is_nested({'db': 'message.db', 'schema': 'message.`schema`', 'table': 'message.`table`'}),
     } -%}
     {%- set keys_of_table = "from_json(get_json_object(message.tableChanges, '$.table.primaryKeyColumnNames'), 'array<string>')" -%}
@@ -93,7 +95,7 @@ struct<
 
 {#- The page keeps `before` for updates; a delete whose row stands in `before` alone can mean no other row. -#}
 {%- macro _cloudcanal_list() -%}
-    {{- return("case when message.action = 'DELETE' and coalesce(size(message.data), 0) < 1 then message.before "
+    {{- return("case when message.action = 'DELETE' and not " ~ spark_cdc._holds_a_row('message.data') ~ ' then message.before '
         ~ 'else message.data end') -}}
 {%- endmacro -%}
 

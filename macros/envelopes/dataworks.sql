@@ -253,7 +253,9 @@
             'image': "case when message.payload.op = 'DELETE' then message.payload.before.data "
                 ~ 'else message.payload.after.data end',
             'before': "case when message.payload.op <> 'INSERT' then message.payload.before.data end",
-            'old_key': "case when message.payload.op = 'UPDATE' then message.payload.before.data end",
+            'old_key': "case when message.payload.op = 'UPDATE' then "
+                ~ 'coalesce(message.payload.before.data, cast(map() as map<string,string>)) end',
+            'long_numbers': true,
         }) -}}
     {%- endif -%}
     {%- set op = 'message.payload.op' -%}

@@ -107,7 +107,7 @@
     } -%}
     {%- if is_cloudcanal -%}
         {%- set truncate_fault = 'case when ' ~ may_truncate ~ ' then '
-            ~ spark_cdc._truncate_fault(ddl, 'event.source.table', qualifier) ~ ' end' -%}
+            ~ spark_cdc._ddl_fault(ddl, 'event.source.table', qualifier) ~ ' end' -%}
         {%- do errors.pop('no_sequence') -%}
         {%- do errors.update({
             'other_structure': '(' ~ errors.other_structure ~ ') or (' ~ two_rows
@@ -237,11 +237,23 @@
     ) -}}
 {%- endmacro -%}
 
-{#- A key as the JSON converter writes it, with or without its schema. -#}
+{#-
+    A key as the JSON converter writes it, with or without its schema, read as strictly as the message; without columns where it
+    says that there is none, NULL where it cannot be read.
+-#}
 {%- macro _debezium_key(text) -%}
+    {%- set may_be_rewritten = text ~ " rlike '[0-9][.eE]|-0'" -%}
+    {%- set json = 'case when ' ~ may_be_rewritten ~ ' then ' ~ spark_cdc._quote_numbers(text) ~ ' else ' ~ text ~ ' end' -%}
+    {%- set read = "from_json(concat('{\"key\":[', " ~ json ~ ", '],\"is_read\":true}'), 'key array<map<string,string>>, is_read boolean', "
+        ~ "map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false'))" -%}
+    {%- set has_schema = "map_contains_key(names, 'payload') and size(names) = if(map_contains_key(names, 'schema'), 2, 1) "
+        ~ "and coalesce(startswith(names['payload'], '{'), true)" -%}
+    {%- set names = spark_cdc._let('names', 'read.key[0]', 'case when ' ~ has_schema
+        ~ " then coalesce(from_json(names['payload'], 'map<string,string>'), map()) else names end") -%}
+    {%- set columns = spark_cdc._let('read', read, 'case when read.is_read and size(read.key) = 1 then ' ~ names ~ ' end') -%}
     {{- return(
-        "coalesce(from_json(" ~ text ~ ", 'payload map<string,string>').payload, from_json(" ~ text
-        ~ ", 'map<string,string>'))"
+        'case when ' ~ spark_cdc._has_lone_surrogate(text) ~ ' then null when ' ~ may_be_rewritten ~ ' then '
+        ~ spark_cdc._unquoted_image(columns) ~ ' else ' ~ columns ~ ' end'
     ) -}}
 {%- endmacro -%}
 
@@ -312,6 +324,7 @@
         'image': "case when event.op = 'd' then " ~ old_row ~ ' else event.after end',
         'before': "case event.op when 'u' then case when size(event.before) > 0 then event.before end when 'd' then "
             ~ old_row ~ ' end',
+        'absent_is_error': "event.op = 'u' and " ~ spark_cdc._lacks_columns_of('event.before', 'event.after'),
         'tells_quotes': true,
     }) -}}
 {%- endmacro -%}
@@ -401,12 +414,12 @@
             else 'rows'
         end
     {%- endset -%}
-    {%- set schema = 'case when ' ~ is_wrapped ~ " then message['schema'] end" -%}
+    {%- set schema = 'case when ' ~ is_wrapped ~ " then message['schema'] when value is null then get_json_object(key, '$.schema') end" -%}
     {%- set schema_name = "regexp_replace(get_json_object(" ~ schema ~ ", '$.name'), r'\\.(Value|Envelope)$', '')" -%}
     {%- set types = "from_json(" ~ schema ~ ", 'fields array<struct<field: string, type: string, name: string, "
         ~ "parameters: struct<scale: string>>>').fields" -%}
     {%- set table_name -%}
-        coalesce(event['__table'], case when {{ kind }} = 'rows' then {# -#}
+        coalesce(event['__table'], event['__source_table'], case when {{ kind }} = 'rows' then {# -#}
             try_element_at(split(coalesce({{ schema_name }}, topic), r'\.'), -1) end)
     {%- endset -%}
     {%- set is_envelope = "map_contains_key(event, 'op') and map_contains_key(event, 'source') and map_contains_key(event, 'after')" -%}
@@ -425,12 +438,14 @@
         'event': event,
         'kind': kind,
         'kind_of_null': 'case when size(' ~ spark_cdc._debezium_key('key') ~ ") > 0 then 'rows' else 'tombstone' end",
-        'database_name': "coalesce(event['__db'], try_element_at(split(" ~ schema_name ~ ", r'\\.'), -2))",
-        'schema_name': "event['__schema']",
+        'error_of_null': "case when startswith(ltrim(key), '{') and " ~ spark_cdc._debezium_key('key') ~ " is null then 'key_missing' end",
+        'database_name': "coalesce(event['__db'], event['__source_db'], try_element_at(split(" ~ schema_name ~ ", r'\\.'), -2))",
+        'schema_name': "coalesce(event['__schema'], event['__source_schema'])",
         'table_name': table_name,
         'op': "event['__op']",
         'sequence': 'cast(array() as array<decimal(20,0)>)',
-        'committed_at': spark_cdc._instant("nullif(event['__source_ts_ms'], '0')", 'milliseconds'),
+        'committed_at': 'coalesce(' ~ spark_cdc._instant("nullif(event['__source_ts_us'], '0')", 'microseconds') ~ ', '
+            ~ spark_cdc._instant("nullif(event['__source_ts_ms'], '0')", 'milliseconds') ~ ')',
         'key_columns': 'map_keys(' ~ spark_cdc._debezium_key('key') ~ ')',
         'column_types': spark_cdc._debezium_types(types),
         'ddl': 'case when ' ~ is_ddl ~ " then event['ddl'] end",
@@ -467,8 +482,10 @@
     {%- endif -%}
     {%- set type = 'column_types[' ~ column.literal ~ ']' -%}
     {%- set no_type = 'coalesce(' ~ type ~ ", '') = ''" -%}
-    {%- set plain = spark_cdc.value(text, column, time_zone) -%}
     {%- set family = column.family -%}
+    {%- set is_time = family in ['date', 'timestamp', 'timestamp_ntz'] -%}
+    {%- set is_text = is_time and dialect == 'cloudcanal' and column.encoding in [none, 'text'] -%}
+    {%- set plain = spark_cdc.value(spark_cdc._with_offset_minutes(text) if is_text else text, column, time_zone) -%}
     {%- set read_as = [] -%}
     {%- if family == 'binary' or column.encoding in ['bits', 'big_endian_bits'] -%}
         {#- binary.handling.mode writes base64 and hexadecimal alike as `string`, and any other text may be base64. -#}
@@ -478,8 +495,12 @@
             'case ' ~ is_text ~ 'when not ' ~ spark_cdc._debezium_is_bare(text, column) ~ ' then ' ~ plain ~ ' end'
         ) -}}
     {%- elif column.encoding not in [none, 'base64'] -%}
-        {{- return(plain) -}}
-    {%- elif family in ['date', 'timestamp', 'timestamp_ntz'] and dialect != 'cloudcanal' -%}
+        {{- return(spark_cdc._debezium_clock(text, column, time_zone) if is_time and column.encoding != 'text' else plain) -}}
+    {%- elif is_time and dialect != 'cloudcanal' -%}
+        {%- do read_as.append(
+            'when ' ~ type ~ " in ('io.debezium.time.IsoDate', 'io.debezium.time.IsoTimestamp') then "
+            ~ spark_cdc.value("rtrim('Z', " ~ text ~ ')', column, time_zone)
+        ) -%}
         {%- set readings = {
             'days': ['io.debezium.time.Date', 'org.apache.kafka.connect.data.Date'],
             'milliseconds': ['io.debezium.time.Timestamp', 'org.apache.kafka.connect.data.Timestamp'],
@@ -489,7 +510,7 @@
         {%- for encoding, names in readings.items() if encoding in spark_cdc._encodings(family) -%}
             {%- do read_as.append(
                 'when ' ~ type ~ ' in (' ~ spark_cdc._literals(names) ~ ') then '
-                ~ spark_cdc.value(text, dict(column, encoding=encoding), time_zone)
+                ~ spark_cdc._debezium_clock(text, dict(column, encoding=encoding), time_zone)
             ) -%}
         {%- endfor -%}
         {%- if family == 'date' -%}
@@ -547,6 +568,15 @@
         ) -%}
     {%- endif -%}
     {{- return('case ' ~ read_as | join(' ') ~ ' else ' ~ plain ~ ' end' if read_as else plain) -}}
+{%- endmacro -%}
+
+{#- A number of Debezium's is what a wall clock showed, counted as if the clock stood in UTC: an instant has a text. -#}
+{%- macro _debezium_clock(text, column, time_zone) -%}
+    {%- if column.family != 'timestamp' or time_zone == 'UTC' -%}
+        {{- return(spark_cdc.value(text, column)) -}}
+    {%- endif -%}
+    {%- set shown = spark_cdc.value(text, dict(column, family='timestamp_ntz')) -%}
+    {{- return("try_cast(concat(cast(" ~ shown ~ " as string), ' ', " ~ spark_cdc._literal(time_zone) ~ ') as timestamp)') -}}
 {%- endmacro -%}
 
 {#-

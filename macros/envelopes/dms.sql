@@ -57,6 +57,8 @@ struct<
             )
         )
     {%- endset -%}
+    {#- The page adds a row before to updates only. -#}
+    {%- set contradicts = '(' ~ op ~ " <> 'update' and coalesce(size(message.`before-image`) > 0, false))" -%}
     {%- set commit_time = 'message.metadata.`commit-timestamp`' -%}
     {%- set committed_at = 'case when ' ~ commit_time ~ " rlike r'(?:Z|[+-][0-9]{2}:?[0-9]{2})\\z' then "
         ~ spark_cdc._timestamp_value(commit_time, 'timestamp', 'text', 'UTC') ~ ' end' -%}
@@ -64,7 +66,10 @@ struct<
         'other_format': type ~ ' is null or ' ~ op ~ ' is null',
         'unknown_op': 'not ' ~ is_known,
         'no_image': no_image,
-        'other_structure': commit_time ~ " <> '' and " ~ committed_at ~ ' is null',
+        'other_structure': '(' ~ commit_time ~ " <> '' and " ~ committed_at ~ ' is null) or ' ~ contradicts ~ ' or '
+            ~ spark_cdc._is_nested({
+                'schema-name': 'message.metadata.`schema-name`', 'table-name': 'message.metadata.`table-name`'
+            }),
     } -%}
     {%- if dialect != 'nulls_left_out' -%}
         {%- do errors.update({'null_left_out': null_left_out}) -%}
@@ -76,6 +81,7 @@ struct<
         'database_name': none,
         'schema_name': "nullif(message.metadata.`schema-name`, '')",
         'table_name': "nullif(message.metadata.`table-name`, '')",
+        'names_table': true,
         'op': op,
         'sequence': 'case when ' ~ type ~ " = 'data' then array(cast(case " ~ op
             ~ " when 'load' then 0 else 1 end as decimal(20,0))) else cast(array() as array<decimal(20,0)>) end",
@@ -97,6 +103,11 @@ struct<
     {#- A row before its insert has no values: with one the column is the table's. -#}
     {%- set is_before = "startswith(name, 'BI_') and map_contains_key(message.data, substr(name, 4)) "
         ~ "and (text is null or message.metadata.operation in ('update', 'delete'))" -%}
+    {%- if dialect == 'nulls_left_out' -%}
+        {#- Beside others with a partner, one without had a value and is NULL now. -#}
+        {%- set is_before = '(' ~ is_before ~ " or startswith(name, 'BI_') and message.metadata.operation = 'update' and exists("
+            ~ "map_keys(message.data), other -> startswith(other, 'BI_') and map_contains_key(message.data, substr(other, 4))))" -%}
+    {%- endif -%}
     {#- A name that stands twice is left in the row, where it is seen; to take it into a map of its own would stop the batch. -#}
     {%- set has_prefix = "contains(value, '\"BI_') and size(message.data) = size(array_distinct(map_keys(message.data)))" -%}
     {%- set image = 'case when ' ~ has_prefix ~ ' then map_filter(message.data, (name, text) -> not (' ~ is_before

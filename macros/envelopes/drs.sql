@@ -54,7 +54,7 @@ struct<
     {%- endset -%}
     {%- set other_row -%}
         ({{ spark_cdc._is_nested({'database': 'message.database', 'table': 'message.`table`'}) }}
-        or (message.type in ('INSERT', 'INIT') and size(get(message.old, 0)) > 0)
+        or (message.type in ('INSERT', 'INIT') and {{ spark_cdc._holds_a_row('message.old') }})
         or (message.type = 'DELETE' and size(message.old) > 0 and {{ spark_cdc._other_rows('message.data', 'message.old') }}))
     {%- endset -%}
     {%- set rows_of_none = '(not ' ~ is_row ~ ' and (size(message.data) > 0 or size(message.old) > 0))' -%}
@@ -84,7 +84,9 @@ struct<
     {%- set errors = {
         'other_format': 'message.type is null or ' ~ other_source,
         'unknown_op': 'not (' ~ is_row ~ ' or ' ~ is_ddl ~ ') or (' ~ is_row ~ ' and coalesce(message.isDdl, false))',
-        'other_structure': two_types ~ ' or ' ~ rows_of_none ~ ' or ' ~ other_row,
+        'other_structure': [
+            two_types, rows_of_none, other_row, spark_cdc._beyond_the_calendar('message.es'),
+        ] | join(' or '),
         'no_rows': is_row ~ ' and ' ~ no_rows,
         'no_image': is_ddl ~ " and message.type <> 'TRUNCATE' and coalesce(message.sql, '') = ''",
         'array_lengths_differ': lengths_differ,
@@ -151,6 +153,10 @@ struct<
         ) -}}
     {%- elif column.family in ['timestamp', 'timestamp_ntz'] -%}
         {%- set with_minutes = "regexp_replace(" ~ text ~ ", r'(:[0-9]{2}(?:\\.[0-9]+)?[+-][0-9]{2})\\z', '$1:00')" -%}
+        {%- if dialect == 'sqlserver' -%}
+            {#- Its own text of a datetimeoffset has a blank before the offset. -#}
+            {%- set with_minutes = "regexp_replace(" ~ with_minutes ~ ", r' ([+-][0-9]{2}:[0-9]{2})\\z', '$1')" -%}
+        {%- endif -%}
         {{- return(spark_cdc.value(with_minutes, column, time_zone)) -}}
     {%- endif -%}
     {{- return(spark_cdc.value(text, column, time_zone)) -}}

@@ -55,10 +55,13 @@ struct<
     {#- A row beside the truncate of its table: nobody knows which of the two happened. -#}
     {%- set values = 'map_values(' ~ image ~ ')' if dialect == 'row'
         else 'concat(coalesce(map_values(message.before), array()), coalesce(map_values(message.after), array()))' -%}
+    {%- set two_rows = 'false' if dialect == 'row' else "(message.op_type = 'I' and coalesce(size(message.before) > 0, false) "
+        ~ "or message.op_type = 'D' and coalesce(size(message.after) > 0, false))" -%}
+    {%- set no_name = "array_contains(split(" ~ table ~ ", r'\\.'), '')" -%}
     {%- set row_of_truncate = '(' ~ op ~ " = 'T' and exists(" ~ values ~ ', text -> text is not null))' -%}
     {%- set errors = dict(
         spark_cdc._errors_of_op(op, ['I', 'U', 'D', 'T']), no_image=no_image,
-        other_structure=contradicts ~ ' or ' ~ row_of_truncate,
+        other_structure=[contradicts, row_of_truncate, two_rows, no_name, spark_cdc._is_nested({'table': table})] | join(' or '),
         no_sequence=pos ~ ' is not null and ' ~ sequence ~ ' is null'
     ) -%}
     {#- A name with a dot in it cannot be taken apart: then the whole text is the table's name. -#}
@@ -139,9 +142,12 @@ struct<
 {%- macro default__goldengate_value(text, column, time_zone, dialect) -%}
     {%- if column.encoding is none and column.family == 'binary' -%}
         {{- return('cast(null as binary)') -}}
-    {%- elif column.encoding is none and column.family in ['timestamp', 'timestamp_ntz'] -%}
+    {%- elif column.encoding is none and column.family in ['date', 'timestamp', 'timestamp_ntz'] -%}
         {%- set with_blank = "regexp_replace(regexp_replace(" ~ text ~ ", '^([0-9]{4}-[0-9]{2}-[0-9]{2}):', '$1 '), "
             ~ "' ([+-][0-9]{2}:[0-9]{2})$', '$1')" -%}
+        {%- if column.family == 'date' -%}
+            {{- return(spark_cdc._date_of_midnight(with_blank, column)) -}}
+        {%- endif -%}
         {{- return(spark_cdc.value(with_blank, column, time_zone)) -}}
     {%- endif -%}
     {{- return(spark_cdc.value(text, column, time_zone)) -}}

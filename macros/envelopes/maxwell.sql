@@ -26,19 +26,27 @@ struct<
     {%- set ddl = ['table-create', 'table-alter', 'table-drop', 'database-create', 'database-alter', 'database-drop'] -%}
     {%- set control = ['bootstrap-start', 'bootstrap-complete'] -%}
     {%- set is_ddl = 'message.type in (' ~ spark_cdc._literals(ddl) ~ ')' -%}
-    {%- set is_rows = 'message.type in (' ~ spark_cdc._literals(rows) ~ ')' -%}
+    {%- set is_rows = '(message.type in (' ~ spark_cdc._literals(rows) ~ '))' -%}
     {%- set no_image = '(' ~ is_rows ~ ' and coalesce(size(message.data), 0) < 1)' -%}
     {#- With output_nulls=false a column that became null is left out, and looks like one that is not in the message. -#}
     {%- set nulls_left_out = "(message.type = 'update' and size(array_except(map_keys(message.old), map_keys(message.data))) > 0)" -%}
+    {#- The page has a row before in updates only, a row in row messages only; of a DDL `old` describes the table. -#}
+    {%- set other_row = '(' ~ is_rows ~ " and message.type <> 'update' and coalesce(size(message.old) > 0, false) or not " ~ is_rows
+        ~ ' and coalesce(size(message.data) > 0, false))' -%}
+    {%- set no_name = "(" ~ is_rows ~ " and message.`table` = '')" -%}
     {%- set kind -%}
         case when {{ is_rows }} then 'rows' when {{ is_ddl }} then 'ddl' else 'other' end
     {%- endset -%}
-    {%- set errors = dict(
-        spark_cdc._errors_of_op('message.type', rows + ddl + control), no_image=no_image, other_structure=nulls_left_out
-    ) -%}
     {#- Seconds in rows, milliseconds in DDL. -#}
     {%- set ts = 'case when ' ~ is_ddl ~ ' then ' ~ spark_cdc._instant('message.ts', 'milliseconds') ~ ' else '
         ~ spark_cdc._instant('message.ts', 'seconds') ~ ' end' -%}
+    {%- set errors = dict(
+        spark_cdc._errors_of_op('message.type', rows + ddl + control), no_image=no_image,
+        other_structure=[
+            nulls_left_out, other_row, no_name, '(message.ts > 0 and ' ~ ts ~ ' is null)',
+            spark_cdc._is_nested({'database': 'message.database', 'table': 'message.`table`'}),
+        ] | join(' or ')
+    ) -%}
     {{- return({
         'kind': kind,
         'database_name': 'message.database',
@@ -46,7 +54,7 @@ struct<
         'table_name': 'message.`table`',
         'op': 'message.type',
         'sequence': 'cast(array() as array<decimal(20,0)>)',
-        'committed_at': ts,
+        'committed_at': 'case when message.ts > 0 then ' ~ ts ~ ' end',
         'transaction_id': 'message.xid',
         'key_columns': 'case when size(message.primary_key_columns) > 0 then message.primary_key_columns end',
         'column_types': none,

@@ -132,8 +132,9 @@ struct<
         'op': 'case ' ~ op ~ " when 'ROW' then 'snapshot' else lower(" ~ op ~ ') end',
         'image': 'case when ' ~ op ~ " = 'DELETE' then " ~ before ~ ' else ' ~ after ~ ' end',
         'before': 'case when ' ~ op ~ " in ('UPDATE', 'DELETE') then " ~ before ~ ' end',
-        'old_key': 'case when ' ~ op ~ " = 'UPDATE' then message.prevStruct end",
+        'old_key': 'case when ' ~ op ~ " = 'UPDATE' then coalesce(message.prevStruct, cast(map() as map<string,string>)) end",
         'absent_is_error': op ~ " = 'UPDATE' and " ~ spark_cdc._lacks_columns_of(before, after),
+        'long_numbers': true,
     }) -}}
 {%- endmacro -%}
 
@@ -154,18 +155,13 @@ struct<
         ) -}}
     {%- endif -%}
     {%- if column.family == 'date' and column.encoding in [none, 'text'] -%}
-        {#- Oracle's DATE has a time of day. -#}
-        {%- set day = 'left(' ~ text ~ ', 10)' -%}
-        {{- return(
-            'case when ' ~ text ~ " rlike r'^.{10} 00:00:00(?:[.]0++)?\\z' then " ~ spark_cdc.value(day, column, time_zone)
-            ~ ' else ' ~ spark_cdc.value(text, column, time_zone) ~ ' end'
-        ) -}}
+        {{- return(spark_cdc._date_of_midnight(text, column)) -}}
     {%- endif -%}
     {%- if column.family in ['timestamp', 'timestamp_ntz'] and column.encoding in [none, 'text'] -%}
         {{- return(
             "case when not contains(" ~ text ~ ", ':') then "
             ~ spark_cdc.value(text, dict(column, encoding='seconds'), time_zone)
-            ~ " when " ~ text ~ " rlike r' [+A-Za-z-]' then " ~ spark_cdc._zoned_time(text, column, time_zone)
+            ~ " when " ~ text ~ " rlike r' [+A-Za-z-]' then " ~ spark_cdc._zoned_time(text, column)
             ~ ' else ' ~ spark_cdc.value(text, column, time_zone) ~ ' end'
         ) -}}
     {%- endif -%}

@@ -98,6 +98,7 @@ struct<
         'image': 'case when ' ~ op ~ " = 'upd' then " ~ updated ~ ' else message.data end',
         'before': 'case ' ~ op ~ " when 'del' then message.data when 'upd' then message.key end",
         'old_key': 'case ' ~ op ~ " when 'upd' then coalesce(message.key, cast(map() as map<string,string>)) end",
+        'long_numbers': true,
     }) -}}
 {%- endmacro -%}
 

@@ -21,6 +21,7 @@
     event         what all others may read by that name
     nested        the keys of an object below the message, which may not stand twice
     kind_of_null  the kind of a Kafka null, where it is not always a tombstone
+    error_of_null the error of one, an expression that gives the code or NULL
     document      where a message is no JSON, an expression over the raw `value`, mostly a Python function, that gives it as JSON
                   text. That text is `value` from then on, also in a messages model
 
@@ -112,7 +113,7 @@ documents as (
     -- explode, so that the parse is not repeated for each field that is read
     lateral view explode(array(named_struct(
         'document', {{ spark_cdc._parsed(format, dialect, exact_numbers, with_types) | trim | indent(8) }},
-        'key_names', json_object_keys(value)
+        'key_names', json_object_keys({{ spark_cdc._without_long_numbers('value', format, dialect) }})
         {%- if header.get('nested') %},
         'nested_key_names', {{ header.nested }}
         {%- endif %}
@@ -149,7 +150,7 @@ checked as (
                 {%- if finds_taken_offsets %}
                 when is_taken then 'offset_taken'
                 {%- endif %}
-                when value is null then null
+                when value is null then {{ header.get('error_of_null') or 'null' }}
                 when numbers_quoted is null or number_of_messages <> 1 then {{ spark_cdc._unreadable_reason('value') | trim | indent(12) }}
                 when message is null then 'not_an_object'
                 when {{ spark_cdc._names_twice('key_names') }} then 'duplicate_key'

@@ -88,7 +88,7 @@ from (
 
 {%- macro _may_be_another_number(text, column) -%}
     {%- if column.family in ['float', 'double'] -%}
-        {{- return(text ~ " in ('0.0', '-0.0')") -}}
+        {{- return(text ~ " in ('0', '0.0', '-0.0')") -}}
     {%- endif -%}
     {%- set is_no_time = ' and not contains(' ~ text ~ ", ':')" if 'timestamp' in column.family else '' -%}
     {{- return(

@@ -36,6 +36,16 @@
     {{- return('coalesce(size(' ~ image ~ ') > ' ~ others ~ ', false)') -}}
 {%- endmacro -%}
 
+{#- True of milliseconds beyond the year 9999: of another unit, or damaged. -#}
+{%- macro _beyond_the_calendar(milliseconds) -%}
+    {{- return('coalesce(' ~ milliseconds ~ ' > 253402300799999, false)') -}}
+{%- endmacro -%}
+
+{#- True of a list of images of which any is a row. -#}
+{%- macro _holds_a_row(images) -%}
+    {{- return('coalesce(exists(' ~ images ~ ', image -> size(image) > 0), false)') -}}
+{%- endmacro -%}
+
 {#- True where an image lacks a column that the one before it has. Mostly both have the same, which is asked first. -#}
 {%- macro _lacks_columns_of(before, image) -%}
     {{- return(
@@ -47,7 +57,7 @@
 {#- True where two lists hold other rows; the columns of a row may stand in any order. -#}
 {%- macro _other_rows(left, right) -%}
     {%- set ordered = ', image -> array_sort(map_entries(image)))' -%}
-    {{- return('size(' ~ left ~ ') > 0 and to_json(' ~ left ~ ') <> to_json(' ~ right ~ ') and transform(' ~ left ~ ordered
+    {{- return(spark_cdc._holds_a_row(left) ~ ' and to_json(' ~ left ~ ') <> to_json(' ~ right ~ ') and transform(' ~ left ~ ordered
         ~ ' <> transform(' ~ right ~ ordered) -}}
 {%- endmacro -%}
 
@@ -154,16 +164,19 @@
 {%- endmacro -%}
 
 {#-
-    True where one of these words begins a statement in brackets or behind a semicolon. What CREATE makes may be a procedure, whose
-    statements do not run.
+    True where one of these words begins a statement in brackets or behind a semicolon. Of a procedure that is made the statements
+    do not run.
 -#}
 {%- macro _has_later_statement(statement, words) -%}
     {%- set gap = spark_cdc._sql_gap() -%}
     {%- set word = gap ~ '(?:' ~ words | join('|') ~ ')\\b' -%}
     {%- set texts = '\\x27(?:[^\\x27\\\\]++|\\\\.)*+\\x27|\\x22[^\\x22]*+\\x22|`[^`]*+`' -%}
+    {%- set comments = '/[*](?:[^*]++|[*](?!/))*+[*]/|--(?=\\s)[^\\n]*+' -%}
+    {%- set makes_procedure = '(?!CREATE\\b[^;(]*?\\b(?:PROCEDURE|PROC|FUNCTION|TRIGGER|EVENT|PACKAGE|TYPE|RULE)\\b)' -%}
     {{- return(
         'case when contains(' ~ statement ~ ", ';') or contains(" ~ statement ~ ", '(') then " ~ statement ~ " rlike r'(?is)^"
-        ~ gap ~ '(?:(?:[(]' ~ gap ~ ')++' ~ word ~ '|(?!CREATE\\b)(?:[^;\\x27\\x22`]++|' ~ texts ~ '|;(?!' ~ word ~ '))*+;' ~ word
+        ~ gap ~ '(?:(?:[(]' ~ gap ~ ')++' ~ word ~ '|' ~ makes_procedure ~ '(?:[^;\\x27\\x22`/-]++|' ~ texts ~ '|' ~ comments
+        ~ '|[/-]|;(?!' ~ word ~ '))*+;' ~ word
         ~ ")' else false end"
     ) -}}
 {%- endmacro -%}

@@ -37,8 +37,8 @@
 {#- What a format's header macro gives: see `_envelope`. -#}
 {%- macro _header_of(format, dialect) -%}
     {{- return(spark_cdc._known_parts(format ~ '_header', spark_cdc._format_macro(format, 'header')(dialect), [
-        'kind', 'kind_of_null', 'errors', 'event', 'event_calls_python', 'nested', 'splits_updates', 'names_table', 'document',
-        'type_codes',
+        'kind', 'kind_of_null', 'error_of_null', 'errors', 'event', 'event_calls_python', 'nested', 'splits_updates',
+        'names_table', 'document', 'type_codes',
     ] + spark_cdc._header_columns().keys() | list)) -}}
 {%- endmacro -%}
 
@@ -46,7 +46,7 @@
 {%- macro _rows_of(format, dialect) -%}
     {{- return(spark_cdc._known_parts(format ~ '_rows', spark_cdc._format_macro(format, 'rows')(dialect), [
         'each', 'op', 'image', 'before', 'overlays', 'half', 'complete', 'absent_is_error', 'patches', 'old_key', 'value_names',
-        'exact', 'tells_quotes',
+        'exact', 'tells_quotes', 'long_numbers',
     ])) -}}
 {%- endmacro -%}
 

@@ -9,7 +9,8 @@
     Bytes that are not UTF-8 would be read as U+FFFD: such a message is not read at all.
 -#}
 {%- macro _parsed(format, dialect, exact_numbers, with_types=true) -%}
-    {%- set plain = "concat('{\"message\":[', try_validate_utf8(value), '],\"numbers_quoted\":false}')" -%}
+    {%- set text = spark_cdc._without_long_numbers('try_validate_utf8(value)', format, dialect) -%}
+    {%- set plain = "concat('{\"message\":[', " ~ text ~ ", '],\"numbers_quoted\":false}')" -%}
     {%- set quoted = "concat('{\"message\":[', " ~ spark_cdc._quote_numbers('try_validate_utf8(value)')
         ~ ", '],\"numbers_quoted\":true}')" -%}
     {%- set schema = spark_cdc._format_macro(format, 'schema')(dialect, with_types) -%}
@@ -37,6 +38,22 @@ from_json(
     {{- return(
         "regexp_replace(" ~ marks_doubled ~ ", r'(?s)\\G(" ~ spark_cdc._whole_numbers_and_texts()
         ~ ")(" ~ number ~ ")', '$1\"\\uFDD0$2\"')"
+    ) -}}
+{%- endmacro -%}
+
+{#-
+    A number of more than 1,000 digits stops the parser, of a format that writes such (`long_numbers`). In its place stands one
+    that is seen to be another than the message has (`_may_be_another_number`), so that the message is read once more, quoted.
+-#}
+{%- macro _without_long_numbers(text, format, dialect) -%}
+    {%- if not spark_cdc._rows_of(format, dialect).get('long_numbers') -%}
+        {{- return(text) -}}
+    {%- endif -%}
+    {%- set others = "(?:[^\"0-9-]++|\"(?:[^\"\\\\]++|\\\\.)*+\"|-?(?![0-9.]{1001})[0-9.]++|-(?![0-9]))*+" -%}
+    {%- set number = "-?(?=[0-9.]{1001})(?:0|[1-9][0-9]*+)\\.[0-9]++(?![0-9.])" -%}
+    {{- return(
+        'case when octet_length(' ~ text ~ ') > 1000 and ' ~ text ~ " rlike '[0-9.]{1001}' then regexp_replace(" ~ text
+        ~ ", r'(?s)\\G(" ~ others ~ ')' ~ number ~ "', '$10.0') else " ~ text ~ ' end'
     ) -}}
 {%- endmacro -%}
 

@@ -115,7 +115,7 @@
     {%- set with_exponent = "length(" ~ text ~ ") <= 1000 and " ~ text
         ~ " rlike r'^[+-]?[0-9]*+(?:\\.[0-9]*+)?[eE][+-]?[0-9]{1,5}\\z'" -%}
     {%- set digits_after_point = "length(regexp_extract(" ~ text ~ ", r'\\.([0-9]*?)0*[eE]', 1))" -%}
-    {%- set zeros_before_point = "length(regexp_extract(" ~ text ~ ", r'(0*)(?:\\.0*)?[eE]', 1))" -%}
+    {%- set zeros_before_point = "length(regexp_extract(" ~ text ~ ", r'^[+-]?[0-9]*?(0*)(?:\\.0*)?[eE]', 1))" -%}
     {%- set exponent = "cast(regexp_extract(" ~ text ~ ", '[eE]([+-]?[0-9]+)$', 1) as int)" -%}
     {{- return(
         "case when " ~ text ~ " rlike r'" ~ plain ~ "' then try_cast(" ~ text ~ " as " ~ column.type ~ ")"
@@ -139,6 +139,15 @@
         ) -}}
     {%- endif -%}
     {{- return(spark_cdc._date_at_midnight(spark_cdc._timestamp_value(text, 'timestamp_ntz', encoding, time_zone))) -}}
+{%- endmacro -%}
+
+{#- A date, also of a text that says its midnight, as of Oracle's DATE, which has a time of day; the zone behind it is left aside. -#}
+{%- macro _date_of_midnight(text, column) -%}
+    {%- set column = dict(column, encoding='text') -%}
+    {{- return(
+        'case when ' ~ text ~ " rlike r'^.{10}[ T]00:00:00(?:[.]0++)?(?: ?[A-Za-z0-9_/:+-]++)?\\z' then "
+        ~ spark_cdc.value('left(' ~ text ~ ', 10)', column) ~ ' else ' ~ spark_cdc.value(text, column) ~ ' end'
+    ) -}}
 {%- endmacro -%}
 
 {#- The date of a local time that is its midnight; a time of day does not fit a date. -#}
@@ -178,16 +187,22 @@
 {#-
     `yyyy-MM-dd HH:mm:ss[.ffffff] zone`, the zone an offset, UTC, GMT or the name of a region. NULL where a region's clock
     was put back and showed the time twice, or was put forward and never showed it. Names without a slash are not taken:
-    CST is one zone in China and another in America.
+    CST is one zone in China and another in America. Of a local time the zone is left aside: what its clock showed was sent.
 -#}
-{%- macro _zoned_time(text, column, time_zone) -%}
+{%- macro _zoned_time(text, column) -%}
     {%- set local_text = "^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\\.[0-9]{1,6}+0*+)?" -%}
-    {%- set offset_text = local_text ~ " (?:Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2})\\z" -%}
+    {%- set offset_text = local_text ~ " (?:Z|UTC|GMT|(?:UTC|GMT|UT)?[+-][0-9]{1,2}(?::?[0-9]{2})?)\\z" -%}
     {%- set region_text = local_text ~ " [A-Za-z_]++(?:/[A-Za-z0-9_+-]++)++\\z" -%}
     {%- set utc = "timestampadd(MICROSECOND, unix_micros(try_cast(" ~ text
         ~ " as timestamp)), timestamp_ntz'1970-01-01 00:00:00')" -%}
-    {%- set fields = "named_struct('zone', regexp_extract(" ~ text ~ ", r' ([^ ]++)\\z', 1), 'local', try_cast(regexp_extract("
-        ~ text ~ ", r'^(.*) [^ ]++\\z', 1) as timestamp_ntz), 'utc', " ~ utc ~ ")" -%}
+    {%- set local = 'try_cast(regexp_extract(' ~ text ~ ", r'^(.*) [^ ]++\\z', 1) as timestamp_ntz)" -%}
+    {%- if column.family == 'timestamp_ntz' -%}
+        {{- return(
+            'case when ' ~ text ~ " rlike r'" ~ offset_text ~ "' or " ~ text ~ " rlike r'" ~ region_text ~ "' then " ~ local ~ ' end'
+        ) -}}
+    {%- endif -%}
+    {%- set fields = "named_struct('zone', regexp_extract(" ~ text ~ ", r' ([^ ]++)\\z', 1), 'local', " ~ local ~ ", 'utc', "
+        ~ utc ~ ")" -%}
     {#- Of two instants that a clock shows alike Spark takes the first; the second is later by what the clock was put back. -#}
     {%- set again = "timestampadd(MICROSECOND, timestampdiff(MICROSECOND, convert_timezone('UTC', clock.zone, "
         ~ "timestampadd(DAY, 1, clock.utc)), timestampadd(DAY, 1, clock.local)), clock.utc)" -%}
@@ -197,10 +212,7 @@
         ~ " then clock.utc end end") -%}
     {%- set instant = "case when " ~ text ~ " rlike r'" ~ offset_text ~ "' then " ~ utc ~ " when " ~ text ~ " rlike r'"
         ~ region_text ~ "' then " ~ of_region ~ " end" -%}
-    {%- if column.family == 'timestamp' -%}
-        {{- return("timestamp_micros(timestampdiff(MICROSECOND, timestamp_ntz'1970-01-01 00:00:00', " ~ instant ~ "))") -}}
-    {%- endif -%}
-    {{- return("convert_timezone('UTC', " ~ spark_cdc._literal(time_zone) ~ ", " ~ instant ~ ")") -}}
+    {{- return("timestamp_micros(timestampdiff(MICROSECOND, timestamp_ntz'1970-01-01 00:00:00', " ~ instant ~ "))") -}}
 {%- endmacro -%}
 
 {#- A number of units since 1970 -> timestamp; out of range it is NULL, because timestamp_millis would stop the batch. -#}

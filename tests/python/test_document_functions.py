@@ -109,6 +109,57 @@ def test_records_of_the_vendors_own_classes_read_as_the_vendor_reads_them() -> N
     assert compared == 175
 
 
+def shown_by_dts(number: int, value: dict[str, Any]) -> str:
+    line = (GOLDEN / "insert" / "messages.jsonl").read_text().splitlines()[0]
+    record = json.loads(line)["record"]
+    record |= {"fields": [{"name": "x", "dataTypeNumber": number}], "afterImages": [value]}
+    return json.loads(dts_avro(write(record)))["afterImages"]["x"]
+
+
+def clock(*parts: int | None) -> dict[str, int | None]:
+    return dict(zip(("year", "month", "day", "hour", "minute", "second", "millis"), parts, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("number", "parts", "text"),
+    [
+        (10, (2024, 2, 29, 0, 0, 0, 0), "2024-02-29"),
+        (10, (0, 0, 0, 0, 0, 0, 0), "0000-00-00"),
+        (10, (2024, 2, 29, 1, 0, 0, 0), "2024-02-29 01:00:00"),
+        (11, (0, 0, 0, 12, 34, 56, 789000), "12:34:56.789"),
+        (11, (0, 0, 0, 0, 0, 0, 0), "00:00:00"),
+        (11, (2024, 2, 29, 12, 34, 56, 0), "2024-02-29 12:34:56"),
+        (12, (2024, 2, 29, 0, 0, 0, 0), "2024-02-29 00:00:00"),
+        (12, (0, 0, 0, 12, 34, 56, 0), "0000-00-00 12:34:56"),
+        (13, (2024, 0, 0, 0, 0, 0, 0), "2024"),
+    ],
+)
+def test_zeros_are_no_parts_where_the_type_has_none(number: int, parts: tuple, text: str) -> None:
+    assert shown_by_dts(number, {"DateTime": clock(*parts)}) == text
+
+
+@pytest.mark.parametrize(
+    ("zone", "offset"),
+    [
+        ("+08:00", "+08:00"),
+        ("+8:00", "+08:00"),
+        ("-08", "-08:00"),
+        ("+0530", "+05:30"),
+        ("GMT+08:00", "+08:00"),
+        ("UTC-3", "-03:00"),
+        ("+08:00:00", "+08:00"),
+        ("Z", "Z"),
+        ("GMT", "Z"),
+        ("Asia/Shanghai", " Asia/Shanghai"),
+        ("+08:00:30", " +08:00:30"),
+        ("8", " 8"),
+    ],
+)
+def test_offsets_as_the_vendors_reader_takes_them(zone: str, offset: str) -> None:
+    value = {"value": clock(2024, 2, 29, 12, 34, 56, 0), "timezone": zone}
+    assert shown_by_dts(0, {"TimestampWithTimeZone": value}) == f"2024-02-29 12:34:56{offset}"
+
+
 def as_we_write_it(told: str | None) -> str | None:
     if told is None:
         return None
@@ -143,6 +194,9 @@ SHELL = {
     "1.0": "1.0",
     "1E5": "100000.0",
     "-0.0": "-0.0",
+    "-0": "-0.0",
+    "100000000000000000000": "1e+20",
+    "9223372036854776000": "9.223372036854776e+18",
     "NaN": "NaN",
     "-Infinity": "-Infinity",
     'ISODate("2024-02-29T12:34:56.789Z")': "2024-02-29T12:34:56.789Z",

@@ -85,7 +85,8 @@ _READ_IN_TWO_WAYS = {
 }
 _BYTES = "binary"  # MySQL's name for no character set: BINARY and VARBINARY
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  # only added to; the text says Z
-_OFFSET = re.compile(r"[+-][0-9]{2}:[0-9]{2}", re.ASCII)
+# What the vendor's reader hands to java.time.ZoneId, beside names.
+_OFFSET = re.compile(r"(?:GMT|UTC)?([+-])([0-9]{1,2})(?::?([0-9]{2}))?(?::?00)?", re.ASCII)
 
 
 def dts_avro(value: bytes | None) -> str | None:
@@ -157,6 +158,8 @@ def _document(record: dict[str, Any]) -> str:
         elif names is not None and len(names) == len(image):
             if kind == _POSTGRESQL:
                 image = _with_json(fields, image)
+            elif kind in (_MYSQL, _OTHER_MYSQL):
+                image = _without_parts(fields, image)
             parts.append(f', "{side}Images": {{{", ".join(_members(names, image, kind))}}}')
         else:
             parts.append(', "imagesWithoutNames": true')
@@ -209,6 +212,28 @@ def _with_json(fields: list[dict[str, Any]], image: list[Any]) -> list[Any]:
         else value
         for field, value in zip(fields, image, strict=True)
     ]
+
+
+# By the numbers of MySQL's DATE, TIME and YEAR: a part of a DateTime that such a type has, and those that
+# it has not.
+_PARTS = {
+    10: ("year", ("hour", "minute", "second", "millis")),
+    11: ("hour", ("year", "month", "day")),
+    13: ("year", ("month", "day", "hour", "minute", "second", "millis")),
+}
+
+
+def _without_parts(fields: list[dict[str, Any]], image: list[Any]) -> list[Any]:
+    """Take zeros for no parts where the column's type has none, as the vendor's reader does."""
+    image = list(image)
+    for place, field in enumerate(fields):
+        if field["dataTypeNumber"] not in _PARTS:
+            continue
+        value, (own, others) = image[place], _PARTS[field["dataTypeNumber"]]
+        is_clock = value.__class__ is dict and value.get(own) is not None
+        if is_clock and not any(value[part] for part in others):
+            image[place] = {**value, **dict.fromkeys(others)}
+    return image
 
 
 _json = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
@@ -293,8 +318,9 @@ def _fraction(number: int | None, kind: int) -> str | None:
 def _zoned(value: dict[str, Any], zone: str, kind: int) -> str:
     """A local time with its offset; a zone that has a name does not tell the offset, and stays beside it."""
     local = _local(value, kind)
-    if _OFFSET.fullmatch(zone):
-        return local + zone
+    if offset := _OFFSET.fullmatch(zone):
+        sign, hours, minutes = offset.groups()
+        return f"{local}{sign}{hours:0>2}:{minutes or '00'}"
     return local + "Z" if zone in ("Z", "UTC", "GMT") else f"{local} {zone}"
 
 

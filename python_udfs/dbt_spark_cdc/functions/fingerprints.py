@@ -200,12 +200,12 @@ RULES: tuple[Rule, ...] = (
         one_of=_words("before after"),
         values={"op": _words("c d")},
     ),
-    # CloudCanal wraps rows so too, under other connector names and without `transaction`.
+    # CloudCanal wraps rows so too, under other connector names.
     Rule(
         "debezium",
         "schema",
         1.0,
-        DEBEZIUM_WRAPPER | _inside("payload", DEBEZIUM_ROW | {"transaction"}),
+        DEBEZIUM_WRAPPER | _inside("payload", DEBEZIUM_ROW),
         _NO_OTHER_KEY,
         values={"payload.op": DEBEZIUM_OPS, "payload.source.connector": DEBEZIUM_CONNECTORS},
     ),

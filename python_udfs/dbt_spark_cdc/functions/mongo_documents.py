@@ -9,6 +9,7 @@ import re
 import uuid
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dbt_spark_cdc.functions._arrow import texts
@@ -370,11 +371,16 @@ def _whole(value: Any, allowed: range) -> int:
     return int(value)
 
 
-def _int(text: str) -> int:
+def _int(text: str) -> int | float:
+    """Read a number without a point; -0, and what no long can hold, is how a shell prints a double."""
     number = int(text)
-    if number not in _LONG:
-        raise ValueError("a number that no type can hold")
-    return number
+    if number == 0 and text.startswith("-"):
+        return -0.0
+    if number in _LONG:
+        return number
+    if abs(number) < 10**21 and Decimal(repr(float(text))) == number:
+        return float(text)
+    raise ValueError("a number that no type can hold")
 
 
 def _float(text: str) -> float:

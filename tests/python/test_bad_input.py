@@ -1111,7 +1111,7 @@ VALUES: dict[str, dict[str, Any]] = {
 }
 
 
-# DMS writes hexadecimal digits behind 0x; OMS a DATE of Oracle with its time of day. Debezium without a
+# DMS writes hexadecimal digits behind 0x; OMS and GoldenGate a DATE of Oracle with its time of day. Debezium without a
 # schema may mean base64.
 OWN_FORMS = {
     ("debezium", "bool", '"true"'): BAD,
@@ -1120,6 +1120,7 @@ OWN_FORMS = {
     ("dms", "hex", '"0x00"'): "00",
     ("oms", "date", '"2024-02-29 00:00:00"'): "2024-02-29",
     ("shareplex", "date", '"2024-02-29 00:00:00"'): "2024-02-29",
+    ("goldengate", "date", '"2024-02-29 00:00:00"'): "2024-02-29",
 }
 
 

@@ -24,7 +24,6 @@
     {%- set is_first = existing_relation is none or should_full_refresh() -%}
     {%- do spark_cdc._refuse_other_form(form.materialization, existing_relation, settings.file_format, is_first) -%}
     {%- set temporaries = [] -%}
-    {%- set news = {} -%}
 
     {{ run_hooks(pre_hooks) }}
 
@@ -50,12 +49,7 @@
         {%- endcall -%}
         {%- do persist_constraints(target_relation, model) -%}
     {%- else -%}
-        {%- set new_changes = spark_cdc._cached_view(
-            temporaries, 'new',
-            'select * from ' ~ all_changes ~ ' where _cdc_error is null and ' ~ read.condition
-        ) if read.condition -%}
-        {%- set news = spark_cdc._news(new_changes, read) if read.condition else news -%}
-        {%- set has_news = (news.count or 0) > 0 -%}
+        {%- set has_news = read.news is not none and read.news.good > 0 -%}
         {%- set table = spark_cdc._with_columns_to_write(
             dict(table, deleted_keys_gone=read.deleted_keys_gone, has_truncates=read.truncates > 0),
             settings, has_news, all_changes, existing_relation
@@ -65,9 +59,9 @@
             {%- set read = dict(read, commit=altered_at) -%}
         {%- endif -%}
         {%- if has_news -%}
-            {%- set rows = spark_cdc._newest_rows(table, news, new_changes, target_relation, temporaries)
+            {%- set rows = spark_cdc._newest_rows(table, read, all_changes, target_relation, temporaries)
                 or spark_cdc._changed_rows(
-                    table, new_changes, all_changes, target_relation, settings.file_format, temporaries
+                    table, read, all_changes, target_relation, settings.file_format, temporaries
                 ) -%}
         {%- endif -%}
         {%- call statement('main') -%}
@@ -79,7 +73,7 @@
     {%- if is_first or read.condition or table.is_altered -%}
         {%- set commit = spark_cdc._own_commit(target_relation, settings, form.materialization, read.commit)
             if is_first or rows else read.commit -%}
-        {%- set read = dict(read, last_sequence=spark_cdc._last_sequence(form, news, target_relation)) -%}
+        {%- set read = dict(read, last_sequence=spark_cdc._last_sequence(form, read.news, target_relation)) -%}
         {%- call statement('set_read') -%}
             {{ spark_cdc._set_read(target_relation, read, commit) }}
         {%- endcall -%}

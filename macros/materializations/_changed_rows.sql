@@ -2,7 +2,8 @@
     What a MERGE has to write, as `_rows_to_merge` gives it, or none. A key goes on from its last row where its new effects all
     come behind that row and none of them needs another key's values; any other key is built anew from all its changes.
 -#}
-{%- macro _changed_rows(table, new_changes, all_changes, target_relation, file_format, temporaries) -%}
+{%- macro _changed_rows(table, read, all_changes, target_relation, file_format, temporaries) -%}
+    {%- set new_changes = spark_cdc._new_changes(temporaries, read, all_changes) -%}
     {%- set effects = spark_cdc._cached_view(
         temporaries, 'batch', spark_cdc._batch(table, new_changes, target_relation)
     ) -%}

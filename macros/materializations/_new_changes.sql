@@ -3,11 +3,10 @@
     many changes there were up to it, and the commit of which this holds (see `_commits.sql`).
 
     A mapping: `batch`, `count` and `truncates`, how many of the changes are such, for the properties; `deleted_keys_gone`, the
-    sequence up to which deleted keys have left the table (see `_deleted_keys.sql`), or none; `last_sequence`, behind which the
-    table has nothing (see `_last_sequence`), or none; `commit`, from which the rows are computed; `condition`, which is true of
-    the changes that are new: those of later batches. It is all of them where the table has other rows than its properties say,
-    or the count no longer holds: a run that began earlier has ended later, or changes were built anew or deleted. It is none
-    where nothing is new.
+    sequence up to which deleted keys have left the table (see `_deleted_keys.sql`), or none; `commit`, from which the rows are
+    computed; `condition`, which is true of the changes that are new: those of later batches. It is all of them where the table
+    has other rows than its properties say, or the count no longer holds: a run that began earlier has ended later, or changes
+    were built anew or deleted. It is none where nothing is new. `news` is what `_news` says of them.
 -#}
 {%- macro _changes_to_apply(all_changes, existing_relation, file_format, is_first) -%}
     {%- set state = spark_cdc._state_of_table(existing_relation, file_format) -%}
@@ -18,52 +17,75 @@
         'select unix_micros(max(_cdc_batch)), count(*), count(_cdc_batch) from ' ~ all_changes
     ).rows[0] -%}
     {%- set batch, count = (found[0] or 0) | int, found[1] | int -%}
-    {%- set condition, truncates = none, (before.truncates if before else 0) -%}
+    {%- set deleted_keys_gone = properties.get('spark_cdc.deleted_keys_gone') -%}
+    {%- set condition, truncates, news = none, (before.truncates if before else 0), none -%}
     {%- if flags.EMPTY -%}
         {#- dbt run --empty reads no row of any model -#}
     {%- elif not before or (batch, count, found[2] | int) != (before.batch, before.count, count) -%}
         {%- set condition = '(_cdc_batch is null or _cdc_batch > timestamp_micros(' ~ before.batch ~ '))' if before else 'true' -%}
-        {%- set later = spark_cdc._count_changes(all_changes, condition) -%}
-        {%- if before and count != before.count + later.count -%}
+        {%- set news = spark_cdc._news(all_changes, condition, is_first, before.last_sequence if before, deleted_keys_gone) -%}
+        {%- if before and count != before.count + news.count -%}
             {%- set condition = 'true' -%}
-            {%- set later = spark_cdc._count_changes(all_changes, condition) -%}
+            {%- set news = spark_cdc._news(all_changes, condition, is_first) -%}
         {%- endif -%}
-        {%- set truncates = later.truncates + (0 if condition == 'true' else truncates) -%}
+        {%- set truncates = news.truncates + (0 if condition == 'true' else truncates) -%}
     {%- endif -%}
     {{- return({
         'batch': batch, 'count': count, 'truncates': truncates, 'commit': state.commit, 'condition': condition,
-        'deleted_keys_gone': properties.get('spark_cdc.deleted_keys_gone'),
-        'last_sequence': before.last_sequence if before and condition != 'true' else none,
+        'deleted_keys_gone': deleted_keys_gone, 'news': news,
     }) -}}
-{%- endmacro -%}
-
-{%- macro _count_changes(all_changes, condition) -%}
-    {%- set found = run_query(
-        "select count(*), count_if(_cdc_op = 'truncate') from " ~ all_changes ~ ' where ' ~ condition
-    ).rows[0] -%}
-    {{- return({'count': found[0] | int, 'truncates': found[1] | int}) -}}
 {%- endmacro -%}
 
 {#-
-    Of the new changes: `count`; `are_whole`, whether each says all of its row, or that there is none; `are_last`, whether all
-    come behind whatever the table has, or ever had; `last_sequence` of both. An effect's sequence may lack a change's last part.
+    Of the changes of which `condition` is true: `count`, `truncates`, `batch`, where they are of one, and `good`, how many have
+    no error. Of the good ones: `are_whole`, whether each says all of its row, or that there is none; `are_last`, whether all
+    come behind whatever the table has, or ever had (`last_sequence`, `deleted_keys_gone`); `last_sequence` of both. An effect's
+    sequence may lack a change's last part. A first build asks for the first two alone: arrays are slow to read.
 -#}
-{%- macro _news(new_changes, read) -%}
+{%- macro _news(all_changes, condition, is_first, last_sequence=none, deleted_keys_gone=none) -%}
     {%- set stored = [] -%}
-    {%- for sequence in [read.last_sequence, read.deleted_keys_gone] if sequence -%}
+    {%- for sequence in [last_sequence, deleted_keys_gone] if sequence -%}
         {%- do stored.append(spark_cdc._sequence_literal(sequence)) -%}
     {%- endfor -%}
-    {%- set last = 'greatest(max(_cdc_sequence), ' ~ (stored + ['null']) | join(', ') ~ ')' -%}
-    {%- set found = run_query(
-        'select count(*), count_if(_cdc_absent is not null), '
-        ~ ('min(' ~ spark_cdc._place_of_message() ~ ') > greatest(' ~ (stored + ['null']) | join(', ') ~ ')'
-            if read.last_sequence else 'false')
-        ~ ', array_join(' ~ last ~ ", ',') from " ~ new_changes
-    ).rows[0] -%}
+    {%- set last = 'greatest(' ~ (stored + ['null']) | join(', ') ~ ')' -%}
+    {%- set good = 'filter (where _cdc_error is null)' -%}
+    {%- set query -%}
+        select
+            count(*),
+            count_if(_cdc_op = 'truncate')
+            {%- if not is_first %},
+            count(*) {{ good }},
+            case when count(_cdc_batch) = count(*) and min(_cdc_batch) = max(_cdc_batch) then unix_micros(max(_cdc_batch)) end,
+            count_if(_cdc_absent is not null) {{ good }}
+            {%- endif %}
+            {%- if last_sequence %},
+            min({{ spark_cdc._place_of_message() }}) {{ good }} > {{ last }},
+            array_join(greatest(max(_cdc_sequence) {{ good }}, {{ last }}), ',')
+            {%- endif %}
+        from {{ all_changes }}
+        where {{ condition }}
+    {%- endset -%}
+    {%- set found = run_query(query).rows[0] -%}
     {{- return({
-        'count': found[0] | int, 'are_whole': found[1] == 0, 'are_last': found[2] or false,
-        'last_sequence': found[3] if read.last_sequence else none,
+        'count': found[0] | int,
+        'truncates': found[1] | int,
+        'good': found[2] | int if not is_first else none,
+        'batch': (found[3] or 0) | int if not is_first else none,
+        'are_whole': not is_first and found[4] == 0,
+        'are_last': (last_sequence and found[5]) or false,
+        'last_sequence': found[6] if last_sequence else none,
     }) -}}
+{%- endmacro -%}
+
+{#-
+    The new changes without an error, kept where they are read often. Those of one batch need not be kept to be the same each
+    time: a batch is one commit.
+-#}
+{%- macro _new_changes(temporaries, read, all_changes, is_read_often=true) -%}
+    {%- set of_batch = '_cdc_batch = timestamp_micros(' ~ read.news.batch ~ ')' -%}
+    {%- set query = 'select * from ' ~ all_changes ~ ' where _cdc_error is null and '
+        ~ (of_batch if read.news.batch else read.condition) -%}
+    {{- return('(' ~ query ~ ')' if read.news.batch and not is_read_often else spark_cdc._cached_view(temporaries, 'new', query)) -}}
 {%- endmacro -%}
 
 {#-
@@ -71,8 +93,8 @@
     not look at the rows. Looked for in the table where it is not known, and only where it is of use.
 -#}
 {%- macro _last_sequence(form, news, target_relation) -%}
-    {%- if not form.newest_is_row or news.last_sequence -%}
-        {{- return(news.last_sequence or none) -}}
+    {%- if not form.newest_is_row or (news or {}).last_sequence -%}
+        {{- return((news or {}).last_sequence or none) -}}
     {%- endif -%}
     {{- return(
         run_query('select array_join(max(' ~ form.last_sequence ~ "), ',') from " ~ target_relation).rows[0][0] or ''

@@ -5,10 +5,12 @@
     come behind all that the table has. None where a change needs more, which `_changed_rows` does: a value of the row before it,
     a place before the stored row, a truncate at any time.
 -#}
-{%- macro _newest_rows(table, news, new_changes, target_relation, temporaries) -%}
+{%- macro _newest_rows(table, read, all_changes, target_relation, temporaries) -%}
+    {%- set news = read.news -%}
     {%- if not table.newest_is_row or table.has_truncates or not news.are_whole -%}
         {{- return(none) -}}
     {%- endif -%}
+    {%- set new_changes = spark_cdc._new_changes(temporaries, read, all_changes, is_read_often=false) -%}
     {%- set newest = spark_cdc._cached_view(
         temporaries, 'newest', spark_cdc._effects_in_place(table, news, new_changes, target_relation)
     ) -%}

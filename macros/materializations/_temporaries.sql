@@ -13,6 +13,9 @@
 
 {%- macro _make_view(temporaries, suffix, statement_start, sql) -%}
     {%- set name = '_cdc_' ~ suffix ~ '_' ~ local_md5(model.unique_id ~ invocation_id) -%}
+    {%- for view in temporaries if view.identifier == name -%}
+        {{- return(view) -}}
+    {%- endfor -%}
     {%- call statement('create_' ~ suffix) -%}
         {{ statement_start }} {{ name }} as
         {{ sql }}

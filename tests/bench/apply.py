@@ -3,7 +3,7 @@
 A user's project with a changes model, a current and a history table over many keys; each batch lands a few thousand messages
 for keys all over the table. By hand it is from_json, one cast a column, the newest row of each key, and one MERGE with a guard
 by offset, into a table with the properties that ours has. Batches go in turn through both in one JVM, the first ones
-unmeasured: until about the tenth the figures fall, as the JVM compiles. The figure is the JVM's CPU seconds. In the end both
+unmeasured: until about the twentieth the figures fall, as the JVM compiles. The figure is the JVM's CPU seconds. In the end both
 current tables must hold the same rows.
 
     .venv/bin/python tests/bench/apply.py --keys 1000000 --changes 5000 --lake delta
@@ -48,7 +48,7 @@ TEXTS = {
     "size": "cast((id + v) % 1000 as string)",
     "placed_at": "concat('2026-01-01 00:00:', lpad(id % 60, 2, '0'))",
 }
-WARM_UP = 8
+WARM_UP = 20
 # Bars of current against the MERGE, by keys and size of batch; what is not listed has none.
 BARS = {
     ("iceberg", 1_000_000, 5_000): 1.4,

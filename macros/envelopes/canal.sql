@@ -66,7 +66,7 @@ struct<
     ) -%}
     {%- set unknown_op = 'message.type not in (' ~ spark_cdc._literals(rows + ddl + control + ['TRUNCATE']) ~ ')' -%}
     {%- if dialect == 'cloudcanal' -%}
-        {#- The page does not list the words of a DDL. -#}
+        {#- The page does not list the words of a DDL: the flag says it, and the statement what it does. -#}
         {%- set unknown_op = unknown_op ~ " and not (coalesce(message.isDdl, false) and trim(message.sql) <> '')"
             ~ ' or (message.isDdl and ' ~ spark_cdc._changes_rows('message.sql') ~ ')' -%}
     {%- endif -%}

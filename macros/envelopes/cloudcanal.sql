@@ -43,7 +43,7 @@ struct<
     {%- set list = spark_cdc._cloudcanal_list() -%}
     {%- set no_rows = '(' ~ is_rows ~ ' and (coalesce(size(' ~ list ~ '), 0) < 1 or exists(' ~ list
         ~ ', image -> coalesce(size(image), 0) < 1)))' -%}
-    {%- set rows_of_none = '(not (' ~ is_rows ~ ') and (size(message.data) > 0 or size(message.before) > 0))' -%}
+    {%- set rows_of_none = '(not ' ~ is_rows ~ ' and (size(message.data) > 0 or size(message.before) > 0))' -%}
     {%- set lengths_differ = "(message.entryType = 'ROWDATA' and message.action = 'UPDATE' and size(message.before) > 0 "
         ~ 'and size(message.before) <> size(message.data))' -%}
     {%- set two_rows = "(message.entryType = 'ROWDATA' and message.action = 'DELETE' and "

@@ -106,13 +106,13 @@
         'other_structure': 'event.ts_ms is not null and try_cast(event.ts_ms as bigint) is null or ' ~ contradicts | join(' or '),
     } -%}
     {%- if is_cloudcanal -%}
-        {%- set truncate_fault = 'case when ' ~ may_truncate ~ ' then '
+        {%- set ddl_fault = 'case when ' ~ may_truncate ~ ' then '
             ~ spark_cdc._ddl_fault(ddl, 'event.source.table', qualifier) ~ ' end' -%}
         {%- do errors.pop('no_sequence') -%}
         {%- do errors.update({
             'other_structure': '(' ~ errors.other_structure ~ ') or (' ~ two_rows
                 ~ ") or ((event.op = 'a' or event.op is null and event.ddl is not null) and size(event.after) > 0)",
-            'fault': truncate_fault,
+            'fault': ddl_fault,
         }) -%}
     {%- endif -%}
     {%- set transaction_id -%}
@@ -251,10 +251,9 @@
     {%- set names = spark_cdc._let('names', 'read.key[0]', 'case when ' ~ has_schema
         ~ " then coalesce(from_json(names['payload'], 'map<string,string>'), map()) else names end") -%}
     {%- set columns = spark_cdc._let('read', read, 'case when read.is_read and size(read.key) = 1 then ' ~ names ~ ' end') -%}
-    {{- return(
-        'case when ' ~ spark_cdc._has_lone_surrogate(text) ~ ' then null when ' ~ may_be_rewritten ~ ' then '
-        ~ spark_cdc._unquoted_image(columns) ~ ' else ' ~ columns ~ ' end'
-    ) -}}
+    {%- set columns = spark_cdc._let('columns', columns, 'case when ' ~ may_be_rewritten ~ ' then '
+        ~ spark_cdc._unquoted_image('columns') ~ ' else columns end') -%}
+    {{- return('case when ' ~ spark_cdc._has_lone_surrogate(text) ~ ' then null else ' ~ columns ~ ' end') -}}
 {%- endmacro -%}
 
 {#- Column -> semantic type name, or the plain type's; a decimal's scale follows in parentheses. -#}

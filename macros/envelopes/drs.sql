@@ -155,7 +155,7 @@ struct<
         {%- set with_minutes = "regexp_replace(" ~ text ~ ", r'(:[0-9]{2}(?:\\.[0-9]+)?[+-][0-9]{2})\\z', '$1:00')" -%}
         {%- if dialect == 'sqlserver' -%}
             {#- Its own text of a datetimeoffset has a blank before the offset. -#}
-            {%- set with_minutes = "regexp_replace(" ~ with_minutes ~ ", r' ([+-][0-9]{2}:[0-9]{2})\\z', '$1')" -%}
+            {%- set with_minutes = spark_cdc._without_blank_before_offset(with_minutes) -%}
         {%- endif -%}
         {{- return(spark_cdc.value(with_minutes, column, time_zone)) -}}
     {%- endif -%}

@@ -57,7 +57,8 @@ struct<
         else 'concat(coalesce(map_values(message.before), array()), coalesce(map_values(message.after), array()))' -%}
     {%- set two_rows = 'false' if dialect == 'row' else "(message.op_type = 'I' and coalesce(size(message.before) > 0, false) "
         ~ "or message.op_type = 'D' and coalesce(size(message.after) > 0, false))" -%}
-    {%- set no_name = "array_contains(split(" ~ table ~ ", r'\\.'), '')" -%}
+    {%- set parts = "split(" ~ table ~ ", r'\\.')" -%}
+    {%- set no_name = 'array_contains(' ~ parts ~ ", '')" -%}
     {%- set row_of_truncate = '(' ~ op ~ " = 'T' and exists(" ~ values ~ ', text -> text is not null))' -%}
     {%- set errors = dict(
         spark_cdc._errors_of_op(op, ['I', 'U', 'D', 'T']), no_image=no_image,
@@ -65,7 +66,6 @@ struct<
         no_sequence=pos ~ ' is not null and ' ~ sequence ~ ' is null'
     ) -%}
     {#- A name with a dot in it cannot be taken apart: then the whole text is the table's name. -#}
-    {%- set parts = "split(" ~ table ~ ", r'\\.')" -%}
     {%- set part = namespace(names=[]) -%}
     {%- for place in [3, 2] -%}
         {%- do part.names.append(
@@ -143,8 +143,9 @@ struct<
     {%- if column.encoding is none and column.family == 'binary' -%}
         {{- return('cast(null as binary)') -}}
     {%- elif column.encoding is none and column.family in ['date', 'timestamp', 'timestamp_ntz'] -%}
-        {%- set with_blank = "regexp_replace(regexp_replace(" ~ text ~ ", '^([0-9]{4}-[0-9]{2}-[0-9]{2}):', '$1 '), "
-            ~ "' ([+-][0-9]{2}:[0-9]{2})$', '$1')" -%}
+        {%- set with_blank = spark_cdc._without_blank_before_offset(
+            'regexp_replace(' ~ text ~ ", '^([0-9]{4}-[0-9]{2}-[0-9]{2}):', '$1 ')"
+        ) -%}
         {%- if column.family == 'date' -%}
             {{- return(spark_cdc._date_of_midnight(with_blank, column)) -}}
         {%- endif -%}

@@ -262,6 +262,11 @@
     )) -}}
 {%- endmacro -%}
 
+{#- Some databases print a blank between a time and its offset. -#}
+{%- macro _without_blank_before_offset(text) -%}
+    {{- return('regexp_replace(' ~ text ~ ", r' ([+-][0-9]{2}:[0-9]{2})\\z', '$1')") -}}
+{%- endmacro -%}
+
 {#- PostgreSQL leaves out the minutes of an offset that has none. -#}
 {%- macro _with_offset_minutes(text) -%}
     {{- return(

@@ -70,7 +70,7 @@ struct<
         {%- set unknown_op = unknown_op ~ " and not (coalesce(message.isDdl, false) and trim(message.sql) <> '')"
             ~ ' or (message.isDdl and ' ~ spark_cdc._changes_rows('message.sql') ~ ')' -%}
     {%- endif -%}
-    {%- set other_statement = "(message.type = 'TRUNCATE' and " ~ spark_cdc._is_other_statement('message.sql') ~ ')' -%}
+    {%- set other_statement = "(message.type = 'TRUNCATE' and " ~ spark_cdc._is_no_truncate('message.sql') ~ ')' -%}
     {%- set two_rows = "(message.type = 'DELETE' and " ~ spark_cdc._holds_a_row('message.data') ~ ' and '
         ~ spark_cdc._other_rows('message.old', 'message.data') ~ ')' -%}
     {%- set errors = {

@@ -63,7 +63,7 @@ struct<
     {%- endset -%}
     {%- set ddl_of_rows = "case when message.entryType = 'ROWDATA' and not " ~ is_rows ~ ' then '
         ~ spark_cdc._changes_rows('message.sql') ~ ' else false end' -%}
-    {%- set other_statement = "(message.action = 'TRUNCATE' and " ~ spark_cdc._is_other_statement('message.sql') ~ ')' -%}
+    {%- set other_statement = "(message.action = 'TRUNCATE' and " ~ spark_cdc._is_no_truncate('message.sql') ~ ')' -%}
     {%- set errors = {
         'other_format': no_entry,
         'unknown_op': unknown ~ ' or ' ~ ddl_of_rows,

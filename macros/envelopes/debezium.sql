@@ -70,7 +70,7 @@
         (event.ts_ms is not null and event.source is null
         and size(json_object_keys(coalesce(get_json_object(value, '$.payload'), value))) = 1)
     {%- endset -%}
-    {%- set qualifier = 'coalesce(event.source.schema, event.source.db)' -%}
+    {%- set qualifier = "coalesce(nullif(event.source.schema, ''), event.source.db)" -%}
     {%- set may_truncate = "(event.op = 'a' or event.op is null and " ~ is_ddl ~ ')' -%}
     {%- set kind -%}
         case
@@ -108,10 +108,16 @@
     {%- if is_cloudcanal -%}
         {%- set ddl_fault = 'case when ' ~ may_truncate ~ ' then '
             ~ spark_cdc._ddl_fault(ddl, 'event.source.table', qualifier) ~ ' end' -%}
+        {%- set ddl_with_row -%}
+            (event.op = 'a' or event.op is null and event.ddl is not null)
+            and coalesce(size(event.after) > 0 or size(event.before) > 0, false)
+            or event.op in ({{ spark_cdc._literals(rows) }}) and trim(event.ddl) <> ''
+            or event.op is null and event.databaseName <> event.source.db
+            or {{ spark_cdc._beyond_the_calendar("event.source.ts_ms") }}
+        {%- endset -%}
         {%- do errors.pop('no_sequence') -%}
         {%- do errors.update({
-            'other_structure': '(' ~ errors.other_structure ~ ') or (' ~ two_rows
-                ~ ") or ((event.op = 'a' or event.op is null and event.ddl is not null) and size(event.after) > 0)",
+            'other_structure': '(' ~ errors.other_structure ~ ') or (' ~ two_rows ~ ') or (' ~ ddl_with_row ~ ')',
             'fault': ddl_fault,
         }) -%}
     {%- endif -%}
@@ -414,13 +420,15 @@
         end
     {%- endset -%}
     {%- set schema = 'case when ' ~ is_wrapped ~ " then message['schema'] when value is null then get_json_object(key, '$.schema') end" -%}
-    {%- set schema_name = "regexp_replace(get_json_object(" ~ schema ~ ", '$.name'), r'\\.(Value|Envelope)$', '')" -%}
+    {%- set schema_name = "regexp_replace(get_json_object(" ~ schema ~ ", '$.name'), r'\\.(Value|Envelope|Key)$', '')" -%}
     {%- set types = "from_json(" ~ schema ~ ", 'fields array<struct<field: string, type: string, name: string, "
         ~ "parameters: struct<scale: string>>>').fields" -%}
     {%- set table_name -%}
         coalesce(event['__table'], event['__source_table'], case when {{ kind }} = 'rows' then {# -#}
             try_element_at(split(coalesce({{ schema_name }}, topic), r'\.'), -1) end)
     {%- endset -%}
+    {#- Of server.database.table, as topics of MySQL and its kin are named. -#}
+    {%- set database_of_null = "case when value is null and topic like '%.%.%' then element_at(split(topic, r'\\.'), -2) end" -%}
     {%- set is_envelope = "map_contains_key(event, 'op') and map_contains_key(event, 'source') and map_contains_key(event, 'after')" -%}
     {%- set contradicts -%}
         event['__deleted'] not in ('true', 'false')
@@ -438,7 +446,8 @@
         'kind': kind,
         'kind_of_null': 'case when size(' ~ spark_cdc._debezium_key('key') ~ ") > 0 then 'rows' else 'tombstone' end",
         'error_of_null': "case when startswith(ltrim(key), '{') and " ~ spark_cdc._debezium_key('key') ~ " is null then 'key_missing' end",
-        'database_name': "coalesce(event['__db'], event['__source_db'], try_element_at(split(" ~ schema_name ~ ", r'\\.'), -2))",
+        'database_name': "coalesce(event['__db'], event['__source_db'], try_element_at(split(" ~ schema_name ~ ", r'\\.'), -2), "
+            ~ database_of_null ~ ')',
         'schema_name': "coalesce(event['__schema'], event['__source_schema'])",
         'table_name': table_name,
         'op': "event['__op']",
@@ -575,7 +584,7 @@
         {{- return(spark_cdc.value(text, column)) -}}
     {%- endif -%}
     {%- set shown = spark_cdc.value(text, dict(column, family='timestamp_ntz')) -%}
-    {{- return("try_cast(concat(cast(" ~ shown ~ " as string), ' ', " ~ spark_cdc._literal(time_zone) ~ ') as timestamp)') -}}
+    {{- return(spark_cdc._instant_of_local('cast(' ~ shown ~ ' as string)', time_zone)) -}}
 {%- endmacro -%}
 
 {#-

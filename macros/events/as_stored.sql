@@ -26,16 +26,21 @@ select
         {%- endfor %}
     ) end as _cdc_before,
     {%- if reading.undeclared %}
-    case
-        when _cdc_op in ('insert', 'update', 'snapshot') then array_union(
-            coalesce(_cdc_absent, cast(array() as array<string>)), array({{ spark_cdc._literals(reading.undeclared) }})
-        )
-        else _cdc_absent
-    end as _cdc_absent
+    {{ spark_cdc._absent_with(reading.undeclared) }} as _cdc_absent
     {%- else %}
     _cdc_absent
     {%- endif %}
 from (
     {{ query }}
 )
+{%- endmacro -%}
+
+{#- `_cdc_absent` of a change whose message carries none of these columns, either. -#}
+{%- macro _absent_with(names) -%}
+    case
+        when _cdc_op in ('insert', 'update', 'snapshot') then array_union(
+            coalesce(_cdc_absent, cast(array() as array<string>)), array({{ spark_cdc._literals(names) }})
+        )
+        else _cdc_absent
+    end
 {%- endmacro -%}

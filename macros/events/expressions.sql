@@ -101,7 +101,7 @@
 {#-
     True of a statement that empties one table: no other one, no partition of it, no cluster of tables. With `table` it must be
     the one of that name, in any case of letters where the statement does not quote it; where the statement names its database
-    or schema too, that must be `qualifier`, unless this is NULL.
+    or schema too, that must be `qualifier`.
 -#}
 {%- macro _truncates_a_table(statement, table=none, qualifier=none) -%}
     {%- set gap = spark_cdc._sql_gap() -%}
@@ -123,13 +123,21 @@
     {%- endif -%}
     {{- return(
         'concat(' ~ statement ~ ", '\\u0000', " ~ table ~ ", '\\u0000', coalesce(" ~ (qualifier or "''") ~ ", '')) rlike r'" ~ pattern
-        ~ "\\x00(?:\\6|(?-iu:\\7|\\8|\\9))\\x00(?:\\5[^\\x00]*+|\\1|(?-iu:\\2|\\3|\\4)|)\\z'"
+        ~ "\\x00(?:\\6|(?-iu:\\7|\\8|\\9))\\x00(?:\\5[^\\x00]*+|\\1|(?-iu:\\2|\\3|\\4))\\z'"
     ) -}}
 {%- endmacro -%}
 
 {#- True of a statement whose first word is not TRUNCATE. -#}
 {%- macro _is_other_statement(statement) -%}
     {{- return(statement ~ " rlike r'(?i)^" ~ spark_cdc._sql_gap() ~ "(?!TRUNCATE\\b)[A-Z(]'") -}}
+{%- endmacro -%}
+
+{#- True of a statement, beside an operation that says TRUNCATE, which does not. -#}
+{%- macro _is_no_truncate(statement) -%}
+    {%- set gap = spark_cdc._sql_gap() -%}
+    {{- return(
+        'trim(' ~ statement ~ ") <> '' and " ~ statement ~ " not rlike r'(?i)^" ~ gap ~ '(?:/[*]M?![0-9]*+' ~ gap ~ ")?TRUNCATE\\b'"
+    ) -}}
 {%- endmacro -%}
 
 {#-
@@ -165,19 +173,26 @@
 
 {#-
     True where one of these words begins a statement in brackets or behind a semicolon. Of a procedure that is made the statements
-    do not run.
+    do not run. What is a text or a comment is none; where databases read that in two ways (`#`, a backslash, Oracle's q'[it's]'),
+    a semicolon and a word anywhere are enough.
 -#}
 {%- macro _has_later_statement(statement, words) -%}
     {%- set gap = spark_cdc._sql_gap() -%}
-    {%- set word = gap ~ '(?:' ~ words | join('|') ~ ')\\b' -%}
-    {%- set texts = '\\x27(?:[^\\x27\\\\]++|\\\\.)*+\\x27|\\x22[^\\x22]*+\\x22|`[^`]*+`' -%}
-    {%- set comments = '/[*](?:[^*]++|[*](?!/))*+[*]/|--(?=\\s)[^\\n]*+' -%}
-    {%- set makes_procedure = '(?!CREATE\\b[^;(]*?\\b(?:PROCEDURE|PROC|FUNCTION|TRIGGER|EVENT|PACKAGE|TYPE|RULE)\\b)' -%}
+    {%- set word = gap ~ '(?:/[*]M?![0-9]*+' ~ gap ~ ')?(?:' ~ words | join('|') ~ ')\\b' -%}
+    {%- set texts = '\\x27(?:[^\\x27\\\\]++|\\\\.)*+\\x27|\\x22(?:[^\\x22\\\\]++|\\\\.)*+\\x22|`[^`]*+`' -%}
+    {%- set comments = '/[*](?!M?!)(?:[^*]++|[*](?!/))*+[*]/|--(?=\\s)[^\\n]*+' -%}
+    {%- set what = ['OR\\s++(?:REPLACE|ALTER)\\b', '(?:NON)?EDITIONABLE\\b', 'DEFINER\\s*+=\\s*+\\S++', 'AGGREGATE\\b', 'CONSTRAINT\\b'] -%}
+    {%- set makes_procedure = '(?!(?:CREATE|ALTER)\\b' ~ gap ~ '(?:(?:' ~ what | join('|') ~ ')' ~ gap
+        ~ ')*+(?:PROCEDURE|PROC|FUNCTION|TRIGGER|EVENT|PACKAGE|TYPE\\s++BODY|RULE)\\b)' -%}
+    {%- set rest = '|' ~ texts ~ '|' ~ comments ~ '|[/-]' -%}
+    {%- set found = statement ~ " rlike r'(?is)^" ~ gap ~ '(?:(?:[(]' ~ gap ~ ')++' ~ word ~ '|' ~ makes_procedure
+        ~ '(?:[^;\\x27\\x22`/-]++' ~ rest ~ '|;(?!' ~ word ~ '))*+;' ~ word ~ ")'" -%}
+    {%- set read_in_two_ways = 'contains(' ~ statement ~ ", '#') or not " ~ statement ~ " rlike r'(?is)^(?:[^\\x27\\x22`/-]++" ~ rest
+        ~ ")*+\\z'" -%}
+    {%- set found_anywhere = statement ~ " rlike r'(?is)^" ~ gap ~ makes_procedure ~ '.*;' ~ word ~ "'" -%}
     {{- return(
-        'case when contains(' ~ statement ~ ", ';') or contains(" ~ statement ~ ", '(') then " ~ statement ~ " rlike r'(?is)^"
-        ~ gap ~ '(?:(?:[(]' ~ gap ~ ')++' ~ word ~ '|' ~ makes_procedure ~ '(?:[^;\\x27\\x22`/-]++|' ~ texts ~ '|' ~ comments
-        ~ '|[/-]|;(?!' ~ word ~ '))*+;' ~ word
-        ~ ")' else false end"
+        'case when contains(' ~ statement ~ ", ';') or contains(" ~ statement ~ ", '(') then " ~ found ~ ' or (('
+        ~ read_in_two_ways ~ ') and ' ~ found_anywhere ~ ') else false end'
     ) -}}
 {%- endmacro -%}
 

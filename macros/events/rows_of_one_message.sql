@@ -2,8 +2,8 @@
     Whether a row of a message goes on from an earlier row of it: that one changed the row in place, or gave it the key that it
     leaves now. Its old key then ends behind that earlier row, and not, as that of rows which change places, before all rows.
 
-    Rows that change places hold other values than the row whose key they take, or the keys go round. Evaluated for updates of
-    the key that are not the first row of their message. `rows` as `_row_changes` has them, `key` as names.
+    Rows that change places hold other values than the row whose key they take, or the keys go round, each left by one row.
+    Evaluated for updates of the key that are not the first row of their message. `rows` as `_row_changes` has them, `key` as names.
 -#}
 {%- macro _goes_on_in_message(rows, key) -%}
     {%- set new_key, old_key = [], [] -%}
@@ -31,8 +31,9 @@
         )
     {%- endset -%}
     {%- set keys_go_round -%}
-        forall(all_rows, left -> left.old_key <=> left.key or exists(all_rows, taken ->
-            not taken.old_key <=> taken.key and taken.key <=> left.old_key
+        forall(all_rows, left -> left.old_key <=> left.key or (
+            exists(all_rows, taken -> not taken.old_key <=> taken.key and taken.key <=> left.old_key)
+            and size(filter(all_rows, other -> not other.old_key <=> other.key and other.old_key <=> left.old_key)) = 1
         ))
     {%- endset -%}
     {%- set goes_on -%}

@@ -58,6 +58,12 @@
             {%- set altered_at = spark_cdc._own_commit(target_relation, settings, form.materialization, read.commit) -%}
             {%- set read = dict(read, commit=altered_at) -%}
         {%- endif -%}
+        {%- if has_news and table.kept -%}
+            {%- set all_changes = spark_cdc._temporary_view(
+                temporaries, 'changes_and_kept', spark_cdc._with_kept_columns(all_changes, table.kept)
+            ) -%}
+            {%- set read = dict(read, news=dict(read.news, are_whole=false)) -%}
+        {%- endif -%}
         {%- if has_news -%}
             {%- set rows = spark_cdc._newest_rows(table, read, all_changes, target_relation, temporaries)
                 or spark_cdc._changed_rows(

@@ -27,11 +27,28 @@
         {%- set is_altered = altered != stored -%}
         {%- set stored = altered -%}
     {%- endif -%}
+    {%- set kept = {} -%}
+    {%- for name, type in stored.items() if name not in table.types -%}
+        {%- do kept.update({name: type}) -%}
+    {%- endfor -%}
     {{- return(dict(
         table,
-        columns=table.columns | select('in', stored) | list,
+        columns=table.columns | select('in', stored) | list + kept | list,
+        variants=table.variants + kept | dictsort | selectattr(1, 'equalto', 'variant') | map(attribute=0) | list,
+        kept=kept,
         is_altered=is_altered or false
     )) -}}
+{%- endmacro -%}
+
+{#- Changes with the columns that the table alone has: such a column is one that no message carries. -#}
+{%- macro _with_kept_columns(all_changes, kept) -%}
+    select
+        * except (_cdc_absent),
+        {%- for name, type in kept.items() %}
+        cast(null as {{ type }}) as {{ spark_cdc._quote(name) }},
+        {%- endfor %}
+        {{ spark_cdc._absent_with(kept) }} as _cdc_absent
+    from {{ all_changes }}
 {%- endmacro -%}
 
 {#- The stored table's columns that are the source's own, with their types. -#}

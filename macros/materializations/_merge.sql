@@ -65,7 +65,8 @@
         {{- ' and changed._cdc_is_stored and ' ~ table.last_row if to_merge.are_open }}
     when matched and changed._cdc_is_obsolete then delete
     when matched then update set
-        {%- for name in columns if name not in row_key %}
+        {#- 0.0 and -0.0 are one key -#}
+        {%- for name in columns if name not in row_key or table.types.get(name) in ['float', 'double'] %}
         {{ spark_cdc._quote(name) }} = changed.{{ spark_cdc._quote(name) }}{{ ',' if not loop.last }}
         {%- endfor %}
     when not matched and not changed._cdc_is_obsolete then insert ({{ spark_cdc._quoted(columns) }})

@@ -144,8 +144,9 @@
 {#- A date, also of a text that says its midnight, as of Oracle's DATE, which has a time of day; the zone behind it is left aside. -#}
 {%- macro _date_of_midnight(text, column) -%}
     {%- set column = dict(column, encoding='text') -%}
+    {%- set zone = ' ' ~ spark_cdc._offset_pattern() ~ '| ' ~ spark_cdc._region_pattern() ~ '|Z|[+-][0-9]{2}:?[0-9]{2}' -%}
     {{- return(
-        'case when ' ~ text ~ " rlike r'^.{10}[ T]00:00:00(?:[.]0++)?(?: ?[A-Za-z0-9_/:+-]++)?\\z' then "
+        'case when ' ~ text ~ " rlike r'^.{10}[ T]00:00:00(?:[.]0++)?(?:" ~ zone ~ ")?\\z' then "
         ~ spark_cdc.value('left(' ~ text ~ ', 10)', column) ~ ' else ' ~ spark_cdc.value(text, column) ~ ' end'
     ) -}}
 {%- endmacro -%}
@@ -172,8 +173,8 @@
         {%- endif -%}
         {{- return(
             "case when " ~ text ~ " rlike r'" ~ instant_text ~ "' then try_cast(" ~ text ~ " as timestamp)"
-            ~ " when " ~ text ~ " rlike r'" ~ local_text ~ "' then try_cast(concat(" ~ text ~ ", ' ', " ~ zone
-            ~ ") as timestamp) end"
+            ~ " when " ~ text ~ " rlike r'" ~ local_text ~ "' then "
+            ~ spark_cdc._instant_of_local(text, time_zone) ~ ' end'
         ) -}}
     {%- endif -%}
     {%- set microseconds = spark_cdc._epoch_microseconds(text, encoding) -%}
@@ -191,28 +192,57 @@
 -#}
 {%- macro _zoned_time(text, column) -%}
     {%- set local_text = "^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\\.[0-9]{1,6}+0*+)?" -%}
-    {%- set offset_text = local_text ~ " (?:Z|UTC|GMT|(?:UTC|GMT|UT)?[+-][0-9]{1,2}(?::?[0-9]{2})?)\\z" -%}
-    {%- set region_text = local_text ~ " [A-Za-z_]++(?:/[A-Za-z0-9_+-]++)++\\z" -%}
+    {%- set offset_text = local_text ~ ' ' ~ spark_cdc._offset_pattern() ~ '\\z' -%}
+    {%- set region_text = local_text ~ ' ' ~ spark_cdc._region_pattern() ~ '\\z' -%}
     {%- set utc = "timestampadd(MICROSECOND, unix_micros(try_cast(" ~ text
         ~ " as timestamp)), timestamp_ntz'1970-01-01 00:00:00')" -%}
     {%- set local = 'try_cast(regexp_extract(' ~ text ~ ", r'^(.*) [^ ]++\\z', 1) as timestamp_ntz)" -%}
     {%- if column.family == 'timestamp_ntz' -%}
         {{- return(
-            'case when ' ~ text ~ " rlike r'" ~ offset_text ~ "' or " ~ text ~ " rlike r'" ~ region_text ~ "' then " ~ local ~ ' end'
+            'case when ' ~ text ~ " rlike r'" ~ offset_text ~ "' or " ~ text ~ " rlike r'" ~ region_text ~ "' then case when try_cast("
+            ~ text ~ ' as timestamp) is not null then ' ~ local ~ ' end end'
         ) -}}
     {%- endif -%}
-    {%- set fields = "named_struct('zone', regexp_extract(" ~ text ~ ", r' ([^ ]++)\\z', 1), 'local', " ~ local ~ ", 'utc', "
-        ~ utc ~ ")" -%}
+    {%- set of_region = spark_cdc._one_instant("regexp_extract(" ~ text ~ ", r' ([^ ]++)\\z', 1)", local, utc) -%}
+    {%- set instant = "case when " ~ text ~ " rlike r'" ~ offset_text ~ "' then " ~ utc ~ " when " ~ text ~ " rlike r'"
+        ~ region_text ~ "' then " ~ of_region ~ " end" -%}
+    {{- return("timestamp_micros(timestampdiff(MICROSECOND, timestamp_ntz'1970-01-01 00:00:00', " ~ instant ~ "))") -}}
+{%- endmacro -%}
+
+{%- macro _offset_pattern() -%}
+    {{- return('(?:Z|UTC|GMT|(?:UTC|GMT|UT)?[+-][0-9]{1,2}(?::?[0-9]{2})?)') -}}
+{%- endmacro -%}
+
+{%- macro _region_pattern() -%}
+    {{- return('[A-Za-z_]++(?:/[A-Za-z0-9_+-]++)++') -}}
+{%- endmacro -%}
+
+{#-
+    `utc`, which Spark says that a region's clock stood at when it showed `local`: NULL where the clock was put back and showed that
+    twice, or was put forward and never showed it. All but the zone are local times.
+-#}
+{%- macro _one_instant(zone, local, utc) -%}
+    {%- set fields = "named_struct('zone', " ~ zone ~ ", 'local', " ~ local ~ ", 'utc', " ~ utc ~ ")" -%}
     {#- Of two instants that a clock shows alike Spark takes the first; the second is later by what the clock was put back. -#}
     {%- set again = "timestampadd(MICROSECOND, timestampdiff(MICROSECOND, convert_timezone('UTC', clock.zone, "
         ~ "timestampadd(DAY, 1, clock.utc)), timestampadd(DAY, 1, clock.local)), clock.utc)" -%}
     {%- set is_one_instant = "convert_timezone('UTC', clock.zone, clock.utc) = clock.local and ("
         ~ again ~ " = clock.utc or convert_timezone('UTC', clock.zone, " ~ again ~ ") <> clock.local)" -%}
-    {%- set of_region = spark_cdc._let('clock', fields, "case when clock.utc is not null then case when " ~ is_one_instant
-        ~ " then clock.utc end end") -%}
-    {%- set instant = "case when " ~ text ~ " rlike r'" ~ offset_text ~ "' then " ~ utc ~ " when " ~ text ~ " rlike r'"
-        ~ region_text ~ "' then " ~ of_region ~ " end" -%}
-    {{- return("timestamp_micros(timestampdiff(MICROSECOND, timestamp_ntz'1970-01-01 00:00:00', " ~ instant ~ "))") -}}
+    {{- return(spark_cdc._let('clock', fields, "case when clock.utc is not null then case when " ~ is_one_instant
+        ~ " then clock.utc end end")) -}}
+{%- endmacro -%}
+
+{#- The instant at which the clock of `time_zone` showed this text, that of a local time; NULL where that is not one. -#}
+{%- macro _instant_of_local(text, time_zone) -%}
+    {%- set zone = spark_cdc._literal(time_zone) -%}
+    {%- set instant = 'try_cast(concat(' ~ text ~ ", ' ', " ~ zone ~ ') as timestamp)' -%}
+    {%- if not modules.re.search('[A-Za-z]', time_zone) or time_zone in ['UTC', 'GMT', 'Z'] -%}
+        {{- return(instant) -}}
+    {%- endif -%}
+    {%- set epoch = "timestamp_ntz'1970-01-01 00:00:00'" -%}
+    {%- set local = 'try_cast(' ~ text ~ ' as timestamp_ntz)' -%}
+    {%- set utc = 'timestampadd(MICROSECOND, unix_micros(' ~ instant ~ '), ' ~ epoch ~ ')' -%}
+    {{- return('timestamp_micros(timestampdiff(MICROSECOND, ' ~ epoch ~ ', ' ~ spark_cdc._one_instant(zone, local, utc) ~ '))') -}}
 {%- endmacro -%}
 
 {#- A number of units since 1970 -> timestamp; out of range it is NULL, because timestamp_millis would stop the batch. -#}

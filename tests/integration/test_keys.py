@@ -13,6 +13,7 @@ INCREMENTAL = "{{ config(materialized='cdc_log') }}\n"
 COLUMNS = "columns={'id': 'bigint', 'name': 'string'}"
 OF_SHARDS = f"format='canal', database='shop_*', table='orders_*', key=['id'], {COLUMNS}"
 OF_NOTES = f"format='canal', table='notes', key=[], {COLUMNS}"
+OF_WEIGHTS = "format='canal', table='weights', key=['weight'], columns={'weight': 'double', 'name': 'string'}"
 
 
 def marts(name: str, config: str) -> str:
@@ -27,6 +28,8 @@ FILES = {
     "models/orders_shared.sql": marts("orders", "unique_key=['id'], origins_share_keys=true"),
     "models/notes_changes.sql": f"{INCREMENTAL}{{{{ spark_cdc.changes(source('raw_keys', 'shop'), {OF_NOTES}) }}}}\n",
     "models/notes.sql": marts("notes", "unique_key=['name']"),
+    "models/weights_changes.sql": f"{INCREMENTAL}{{{{ spark_cdc.changes(source('raw_keys', 'shop'), {OF_WEIGHTS}) }}}}\n",
+    "models/weights.sql": marts("weights", "unique_key=['weight']"),
 }
 
 
@@ -41,12 +44,14 @@ def project(lake: Lake, new_project: Callable[..., Project]) -> Project:
         for table in ("orders_00", "orders_01", "ordersX02")
     }
     notes = CanalTable(CanalTopic("shop_a"), "notes", [])
+    weights = CanalTable(CanalTopic("shop_a"), "weights", ["weight"])
     for number, events in enumerate([
         [shard.insert(0, {"id": 1, "name": f"{database} {table}"}) for (database, table), shard in shards.items()]
         + [
             notes.insert(0, {"id": 7, "name": "first"}),
             notes.insert(0, {"id": 7, "name": None}),
             notes.insert(0, {"id": 9, "name": "left"}),
+            weights.insert(0, {"weight": "0.0", "name": "a"}),
         ],
         [
             shards["shop_a", "orders_00"].truncate(1),
@@ -54,6 +59,7 @@ def project(lake: Lake, new_project: Callable[..., Project]) -> Project:
             notes.insert(1, {"id": 8, "name": "first"}),
             notes.insert(1, {"id": 7, "name": None}),
             notes.update(1, ({"id": 9, "name": "left"}, {"id": 9, "name": None})),
+            weights.update(1, ({"weight": "0.0", "name": "a"}, {"weight": "-0.0", "name": "b"})),
         ],
     ]):  # fmt: skip
         messages: list[Message] = [message for event in events for message in event.messages]
@@ -61,6 +67,14 @@ def project(lake: Lake, new_project: Callable[..., Project]) -> Project:
         project.run()
         assert number < 2
     return project
+
+
+def test_zero_and_minus_zero_are_one_key(project: Project, lake: Lake) -> None:
+    """The row has the value that came last, as in a first build."""
+    found = lake.rows(
+        f"select cast(weight as string) as weight, name, _cdc_is_deleted as gone from {SCHEMA}.weights"
+    )
+    assert [tuple(row.values()) for row in found] == [("-0.0", "b", False)]
 
 
 def test_the_origin_is_part_of_the_key(project: Project, lake: Lake) -> None:

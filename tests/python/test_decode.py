@@ -260,6 +260,19 @@ def test_state_shows_the_rows_that_are_left(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("spark")
+def test_state_without_rows_that_a_null_value_deletes(tmp_path: Path) -> None:
+    """A flattened delete is a null value: its topic names database and table as the rows do."""
+    row = {"id": 1, "v": "a", "__db": "shop", "__table": "orders", "__op": "c"}
+    messages = [
+        {"topic": "srv.shop.orders", "offset": 0, "key": '{"id":1}', "value": json.dumps(row)},
+        {"topic": "srv.shop.orders", "offset": 1, "key": '{"id":1}', "value": None},
+    ]
+    file = write(tmp_path, "orders.jsonl", *map(json.dumps, messages))
+    (orders,) = lines(run(file, "--format", "debezium", "--dialect", "flat", "--state", "--key", "id").stdout)
+    assert (orders["database"], orders["table"], orders["rows"]) == ("shop", "orders", [])
+
+
+@pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("declared", [True, False])
 def test_state_has_what_updates_changed_inside_a_value(tmp_path: Path, declared: bool) -> None:
     identity = '{"_id": ObjectId("64650cf67dc36a464e76e5aa")}'
@@ -407,8 +420,15 @@ def test_a_row_that_a_message_changes_twice(tmp_path: Path) -> None:
         moved({"v": "a"}, {"id": "1"}, table="touched", data=[row(1, v="z"), row(2, v="z")]),
         moved({"id": "1"}, {"id": "2"}, table="chain", data=[row(2, v="a"), row(3, v="a")]),
         moved({"v": "a"}, {"id": "1"}, table="partial", data=[row(1, v="z"), row(2)]),
-        *(canal(a, b, table=table) for table in ("swap", "equal")),
+        *(canal(a, b, table=table) for table in ("swap", "equal", "passed_on")),
         moved({"id": "1"}, {"id": "2"}, table="swap", data=[row(2, v="a"), row(1, v="b")]),
+        moved(
+            {"id": "1"},
+            {"id": "2"},
+            {"id": "2"},
+            table="passed_on",
+            data=[row(2, v="a"), row(1, v="b"), row(3, v="a")],
+        ),
         moved({"v": "b"}, table="equal", data=[row(2, v="a")]),
         moved({"id": "1"}, {"id": "2"}, table="equal", data=[row(2, v="a"), row(1, v="a")]),
     )
@@ -419,6 +439,7 @@ def test_a_row_that_a_message_changes_twice(tmp_path: Path) -> None:
         "partial": [("2", "z")],
         "swap": [("1", "b"), ("2", "a")],
         "equal": [("1", "a"), ("2", "a")],
+        "passed_on": [("1", "b"), ("3", "a")],
     }
 
 

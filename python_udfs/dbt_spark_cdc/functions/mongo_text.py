@@ -35,14 +35,14 @@ _ANY_STRING = rf"(?:{_STRING}|{_SINGLE_QUOTED})"
 _KEY = re.compile(r"([A-Za-z_$][A-Za-z0-9_$]*)\s*(?=:)")
 _QUOTES = re.compile(_SINGLE_QUOTED, re.DOTALL)
 _CALL = re.compile(
-    rf"(?:new\s+)?([A-Za-z0-9]+)\s*\(\s*((?:{_ANY_STRING}|{_NUMBER})"
+    rf"(?:new\s+)?([A-Za-z0-9]+(?:\.createFrom[A-Za-z0-9]+)?)\s*\(\s*((?:{_ANY_STRING}|{_NUMBER})"
     rf"(?:\s*,\s*(?:{_ANY_STRING}|{_NUMBER}))*)?\s*\)",
     re.DOTALL,
 )
 _ARGUMENT = re.compile(rf"{_ANY_STRING}|{_NUMBER}", re.DOTALL)
 _WORD = re.compile(r"(undefined|MinKey|MaxKey)\b(?!\s*\()")
 _TIMESTAMP = re.compile(
-    r"Timestamp\s*\(\s*\{\s*\"?t\"?\s*:\s*([0-9]+)\s*,\s*\"?i\"?\s*:\s*([0-9]+)\s*\}\s*\)"
+    r"(?:new\s+)?Timestamp\s*\(\s*\{\s*\"?t\"?\s*:\s*([0-9]+)\s*,\s*\"?i\"?\s*:\s*([0-9]+)\s*\}\s*\)"
 )
 _REFERENCE = re.compile(rf"(?:new\s+)?DBRef\s*\(\s*({_ANY_STRING})\s*,\s*", re.DOTALL)
 _END_OF_REFERENCE = re.compile(rf"\s*(?:,\s*({_ANY_STRING})\s*)?\)", re.DOTALL)
@@ -212,6 +212,10 @@ def _hex_data(subtype: str, data: str) -> str:
     return _binary(subtype, _quoted(base64.b64encode(bytes.fromhex(_one(data))).decode("ascii")))
 
 
+def _binary_of_mongosh(data: str, subtype: str = "0") -> str:
+    return _binary(subtype, data)
+
+
 def _regex(pattern: str, options: str = '""') -> str:
     return _written("$regularExpression", {"pattern": _one(pattern), "options": _one(options)})
 
@@ -229,12 +233,15 @@ _CALLS: dict[str, Callable[..., str]] = {
     "Decimal128": _number("$numberDecimal"),
     "Timestamp": _timestamp,
     "BinData": _binary,
+    "Binary.createFromBase64": _binary_of_mongosh,
     "HexData": _hex_data,
     "UUID": lambda argument: _written("$uuid", _one(argument)),
     "MD5": lambda argument: _hex_data("5", argument),
     "RegExp": _regex,
+    "BSONRegExp": _regex,
     "Code": lambda argument: _written("$code", _one(argument)),
     "Symbol": lambda argument: _written("$symbol", _one(argument)),
+    "BSONSymbol": lambda argument: _written("$symbol", _one(argument)),
     "MinKey": lambda: _written("$minKey", 1),
     "MaxKey": lambda: _written("$maxKey", 1),
 }

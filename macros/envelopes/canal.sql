@@ -73,12 +73,16 @@ struct<
     {%- set other_statement = "(message.type = 'TRUNCATE' and " ~ spark_cdc._is_no_truncate('message.sql') ~ ')' -%}
     {%- set two_rows = "(message.type = 'DELETE' and " ~ spark_cdc._holds_a_row('message.data') ~ ' and '
         ~ spark_cdc._other_rows('message.old', 'message.data') ~ ')' -%}
+    {%- set other_flag = "(message.type = 'TRUNCATE' and not coalesce(message.isDdl, true))" -%}
+    {%- if dialect == 'dataarts' -%}
+        {%- set other_flag = other_flag ~ " or (message.isHeartbeat and message.type <> 'UPDATE')" -%}
+    {%- endif -%}
     {%- set errors = {
         'other_format': 'message.type is null',
         'unknown_op': unknown_op ~ ' or ' ~ rows_with_ddl,
         'fault': truncate_fault,
         'other_structure': rows_of_none ~ ' or ' ~ two_rows ~ ' or ' ~ has_old_row ~ ' or ' ~ other_statement ~ ' or '
-            ~ spark_cdc._beyond_the_calendar('message.es') ~ ' or '
+            ~ other_flag ~ ' or ' ~ spark_cdc._beyond_the_calendar('message.es') ~ ' or '
             ~ spark_cdc._is_nested({'database': 'message.database', 'table': 'message.`table`'}),
         'no_rows': no_rows,
     } -%}
@@ -131,13 +135,18 @@ struct<
 {%- macro default__canal_rows(dialect) -%}
     {%- set overlays = dialect != 'flink' -%}
     {%- set deleted = 'cast(map() as map<string,string>)' if overlays else 'element' -%}
+    {%- set before = 'get(message.old, position)' -%}
+    {%- if dialect == 'cloudcanal' -%}
+        {#- As in its own format, an old row without columns tells nothing. -#}
+        {%- set before = 'case when size(' ~ before ~ ') > 0 then ' ~ before ~ ' end' -%}
+    {%- endif -%}
     {%- set leaves_out_nulls = "message.type = 'UPDATE' and "
         ~ 'size(array_except(map_keys(get(message.old, position)), map_keys(element))) > 0' -%}
     {{- return({
         'each': spark_cdc._canal_list(dialect),
         'op': "case message.type when 'DELETE' then 'delete' when 'UPDATE' then 'update' when 'INSERT' then 'insert' else 'snapshot' end",
         'image': 'element',
-        'before': "case message.type when 'DELETE' then " ~ deleted ~ " when 'UPDATE' then get(message.old, position) end",
+        'before': "case message.type when 'DELETE' then " ~ deleted ~ " when 'UPDATE' then " ~ before ~ ' end',
         'overlays': overlays,
         'absent_is_error': leaves_out_nulls if dialect == 'flink' else none,
         'long_numbers': dialect == 'oms',

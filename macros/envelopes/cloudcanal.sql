@@ -51,7 +51,8 @@ struct<
     {%- set has_old_row = "(message.action = 'INSERT' and " ~ spark_cdc._holds_a_row('message.before') ~ ')' -%}
     {#- Of a statement that empties a table the action must say so. -#}
     {%- set truncate_fault = spark_cdc._truncate_fault(
-        'message.sql', "case when message.action = 'TRUNCATE' then message.`table` else '' end", 'coalesce(message.`schema`, message.db)'
+        'message.sql', "case when message.action = 'TRUNCATE' then message.`table` else '' end",
+        "coalesce(nullif(message.`schema`, ''), message.db)"
     ) -%}
     {%- set kind -%}
         case
@@ -64,6 +65,12 @@ struct<
     {%- set ddl_of_rows = "case when message.entryType = 'ROWDATA' and not " ~ is_rows ~ ' then '
         ~ spark_cdc._changes_rows('message.sql') ~ ' else false end' -%}
     {%- set other_statement = "(message.action = 'TRUNCATE' and " ~ spark_cdc._is_no_truncate('message.sql') ~ ')' -%}
+    {#- What its action may be stands nowhere: one of rows, without any, does no harm. -#}
+    {%- set more_than_an_end = "(message.entryType = 'TRANSACTIONEND' and (message.action not in ('', 'TRANSACTIONEND', " ~ rows
+        ~ ') or ' ~ is_ddl ~ " or trim(message.sql) <> ''))" -%}
+    {#- The two names of the flag may not contradict each other, nor may the flag a truncate. -#}
+    {%- set other_flag = "(message.isDdl <> message.ddl or message.action = 'TRUNCATE' and not "
+        ~ 'coalesce(message.isDdl, message.ddl, true))' -%}
     {%- set errors = {
         'other_format': no_entry,
         'unknown_op': unknown ~ ' or ' ~ ddl_of_rows,
@@ -71,6 +78,7 @@ struct<
         'array_lengths_differ': lengths_differ,
         'fault': truncate_fault,
         'other_structure': two_rows ~ ' or ' ~ rows_of_none ~ ' or ' ~ has_old_row ~ ' or ' ~ other_statement ~ ' or '
+            ~ more_than_an_end ~ ' or ' ~ other_flag ~ ' or '
             ~ spark_cdc._beyond_the_calendar('message.execTs') ~ ' or '
             ~ spark_cdc._is_nested({'db': 'message.db', 'schema': 'message.`schema`', 'table': 'message.`table`'}),
     } -%}

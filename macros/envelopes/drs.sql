@@ -36,11 +36,13 @@ struct<
     {%- set is_ddl = "(message.type in ('DDL', 'INIT_DDL') or coalesce(message.isDdl, false))" -%}
     {%- set qualifier = 'message.database' if dialect == 'mysql' else "nullif(message.`schema`, '')" -%}
     {%- set is_truncate = spark_cdc._truncates_a_table('message.sql', 'message.`table`', qualifier) -%}
+    {%- set gap = spark_cdc._sql_gap() -%}
+    {%- set no_statement = "coalesce(message.sql, '') rlike r'^(?:" ~ gap ~ ';)*+' ~ gap ~ "\\z'" -%}
     {#- Of a DDL the statement alone tells what it does. The page lists no TRUNCATE: with a statement it is read as any DDL is. -#}
     {%- set truncate_fault -%}
         case
             when {{ is_row }} then null
-            when message.type = 'TRUNCATE' and nullif(message.sql, '') is null then 'unknown_op'
+            when message.type = 'TRUNCATE' and {{ no_statement }} then 'unknown_op'
             else {{ spark_cdc._ddl_fault('message.sql', 'message.`table`', qualifier) }}
         end
     {%- endset -%}
@@ -52,8 +54,19 @@ struct<
             and not (message.type = 'INIT' and message.opType = 'INSERT')
         )
     {%- endset -%}
+    {#- `sql` is said to be empty beside a row, and the flag to say what is DDL. -#}
+    {%- set other_statement -%}
+        (
+            (message.type in ('INSERT', 'UPDATE', 'DELETE') and trim(message.sql) <> '')
+            or (message.type in ('DDL', 'INIT_DDL') and not coalesce(message.isDdl, true))
+            or case when message.type = 'TRUNCATE' then {{ spark_cdc._is_other_statement('message.sql') }} else false end
+        )
+    {%- endset -%}
+    {%- set names = {
+        'database': 'message.database', 'schema': 'message.`schema`', 'table': 'message.`table`', 'dbType': 'message.dbType',
+    } -%}
     {%- set other_row -%}
-        ({{ spark_cdc._is_nested({'database': 'message.database', 'table': 'message.`table`'}) }}
+        ({{ spark_cdc._is_nested(names) }}
         or (message.type in ('INSERT', 'INIT') and {{ spark_cdc._holds_a_row('message.old') }})
         or (message.type = 'DELETE' and size(message.old) > 0 and {{ spark_cdc._other_rows('message.data', 'message.old') }}))
     {%- endset -%}
@@ -85,10 +98,10 @@ struct<
         'other_format': 'message.type is null or ' ~ other_source,
         'unknown_op': 'not (' ~ is_row ~ ' or ' ~ is_ddl ~ ') or (' ~ is_row ~ ' and coalesce(message.isDdl, false))',
         'other_structure': [
-            two_types, rows_of_none, other_row, spark_cdc._beyond_the_calendar('message.es'),
+            two_types, rows_of_none, other_row, other_statement, spark_cdc._beyond_the_calendar('message.es'),
         ] | join(' or '),
         'no_rows': is_row ~ ' and ' ~ no_rows,
-        'no_image': is_ddl ~ " and message.type <> 'TRUNCATE' and coalesce(message.sql, '') = ''",
+        'no_image': 'case when ' ~ is_ddl ~ " and message.type <> 'TRUNCATE' then " ~ no_statement ~ ' else false end',
         'array_lengths_differ': lengths_differ,
         'fault': truncate_fault,
         'no_sequence': '(' ~ is_row ~ ' or ' ~ is_truncate ~ ') and ' ~ sequence ~ ' is null',
@@ -131,15 +144,22 @@ struct<
 {%- endmacro -%}
 
 {#-
-    Of MySQL a TIMESTAMP is seconds since 1970 with a fraction, in which 0 is the zero date, and binaries are Java byte lists.
-    Of PostgreSQL binaries are hexadecimal, and an offset may lack its minutes. How Oracle's and SQL Server's binaries are
-    written stands nowhere, so a model says it: without, no binary fits.
+    Of MySQL a TIMESTAMP is seconds since 1970 with a fraction, in which 0 is the zero date and 1 the first second, and binaries
+    are Java byte lists. Of PostgreSQL binaries are hexadecimal, and an offset may lack its minutes. How Oracle's and SQL Server's
+    binaries are written stands nowhere, so a model says it: without, no binary fits.
 -#}
 {%- macro default__drs_value(text, column, time_zone, dialect) -%}
     {%- set is_mysql = (dialect or 'mysql') == 'mysql' -%}
     {%- if column.encoding in ['enum', 'set'] -%}
         {#- Types have no labels here. -#}
         {{- return('cast(null as string)') -}}
+    {%- elif column.encoding == 'seconds' and is_mysql -%}
+        {#- A number of the source may well be 0. -#}
+        {%- set type = 'column_types[' ~ column.literal ~ ']' -%}
+        {{- return(
+            'case when ' ~ text ~ " rlike '^(?:0*[1-9]|-)' or not startswith(lower(" ~ type ~ "), 'timestamp') then "
+            ~ spark_cdc.value(text, column, time_zone) ~ ' end'
+        ) -}}
     {%- elif column.encoding is not none -%}
         {{- return(spark_cdc.value(text, column, time_zone)) -}}
     {%- elif column.family == 'binary' -%}
@@ -147,7 +167,7 @@ struct<
         {{- return(spark_cdc.value(text, dict(column, encoding=encoding), time_zone) if encoding else 'cast(null as binary)') -}}
     {%- elif column.family in ['timestamp', 'timestamp_ntz'] and is_mysql -%}
         {{- return(
-            'case when ' ~ text ~ " rlike r'^[0-9]++(?:\\.[0-9]++)?\\z' then case when " ~ text ~ " rlike '[1-9]' then "
+            'case when ' ~ text ~ " rlike r'^[0-9]++(?:\\.[0-9]++)?\\z' then case when " ~ text ~ " rlike '^0*[1-9]' then "
             ~ spark_cdc.value(text, dict(column, encoding='seconds'), time_zone)
             ~ ' end else ' ~ spark_cdc.value(text, column, time_zone) ~ ' end'
         ) -}}

@@ -88,7 +88,8 @@ struct<
     {%- set errors = {
         'other_format': 'message.op is null or ' ~ other_source ~ ' or (message.coll is null and ' ~ is_row ~ ')',
         'unknown_op': unknown,
-        'other_structure': no_text ~ ' or (' ~ is_row ~ ' and ' ~ two_documents ~ ')',
+        'other_structure': no_text ~ ' or (' ~ is_row ~ ' and ' ~ two_documents ~ ') or '
+            ~ spark_cdc._beyond_the_calendar('message.es') ~ ' or ' ~ spark_cdc._is_nested({'db': 'message.db', 'coll': 'message.coll'}),
         'no_sequence': is_row ~ ' and ' ~ sequence ~ ' is null',
         'no_image': is_row ~ ' and ' ~ no_document
             ~ " and (message.value is null or (message.recordType = 'update' and message.`where` is null))",
@@ -105,7 +106,7 @@ struct<
         'type_codes': 'mongodb',
         'op': 'message.op',
         'sequence': 'coalesce(' ~ sequence ~ ', cast(array() as array<decimal(20,0)>))',
-        'committed_at': spark_cdc._instant('message.es', 'milliseconds'),
+        'committed_at': spark_cdc._instant('case when message.es > 0 then message.es end', 'milliseconds'),
         'transaction_id': none,
         'key_columns': "case when message.op <> 'DDL' then array('_id') end",
         'column_types': spark_cdc._mongo_types(

@@ -47,10 +47,13 @@ struct<
             else 'other'
         end
     {%- endset -%}
+    {%- set gap = spark_cdc._sql_gap() -%}
     {%- set no_image -%}
         ({{ operation }} in ('INSERT', 'UPDATE', 'INIT') and coalesce(size(message.afterImages), 0) < 1)
         or ({{ operation }} = 'DELETE' and coalesce(size(message.beforeImages), 0) < 1)
-        or ({{ operation }} = 'DDL' and message.afterText is null)
+        or case
+            when {{ operation }} = 'DDL' then coalesce(message.afterText, '') rlike r'^(?:{{ gap }};)*+{{ gap }}\z' else false
+        end
     {%- endset -%}
     {#- What the vendor's own reader does not know is let pass only where it can hold no change of a row. -#}
     {%- set unknown -%}
@@ -62,6 +65,10 @@ struct<
     {%- endset -%}
     {%- set contradiction -%}
         ({{ operation }} in ({{ spark_cdc._literals(marks) }}) and (size(message.beforeImages) > 0 or size(message.afterImages) > 0))
+        or (
+            {{ operation }} in ({{ spark_cdc._literals(marks) }}) and {{ operation }} <> 'DDL'
+            and coalesce(message.beforeText, message.afterText) is not null
+        )
     {%- endset -%}
     {#- What stands in the place of the other row would be lost without a word. -#}
     {%- set other_row -%}
@@ -73,12 +80,14 @@ struct<
             and map_entries(message.afterImages) <> map_entries(message.beforeImages)
         )
     {%- endset -%}
+    {%- set other_name = "(size(" ~ names ~ ") > 3 or startswith(message.objectName, '.') or contains(message.objectName, '..'))" -%}
     {%- set errors = {
         'other_format': operation ~ ' is null',
         'unknown_op': unknown,
         'array_lengths_differ': 'message.imagesWithoutNames',
         'no_image': no_image,
-        'other_structure': contradiction ~ ' or ' ~ other_row ~ ' or size(' ~ names ~ ') > 3',
+        'other_structure': contradiction ~ ' or ' ~ other_row ~ ' or ' ~ other_name
+            ~ ' or message.sourceTimestamp > 253402300799',
         'fault': truncate_fault,
     } -%}
     {%- set codes -%}

@@ -32,8 +32,9 @@ struct<
             -- only of such a text is the message looked at again: a value that is an object comes as its text
             'may_be_nested', exists(message.columns, c ->
                 left(c['n'], 1) in ('{', '[') or left(c['v'], 1) in ('{', '[') or left(c['origin_val'], 1) in ('{', '[')
-            ),
-            -- the flag `null` is false or missing where `v` has a text; of an update each column says if it was changed
+            ) or exists(message.keys, name -> left(name, 1) in ('{', '[')),
+            -- the flag `null` is false or missing where `v` has a text; of an update each column says if it was changed, and of
+            -- one that was not changed no other value is told
             'is_sound', forall(message.columns, c ->
                 c['n'] is not null
                 and case coalesce(c['null'], 'false')
@@ -42,6 +43,8 @@ struct<
                     else false
                 end
                 and (message.event <> 'u' or coalesce(c['updated'], '') in ('true', 'false'))
+                and (message.event = 'u' or coalesce(c['updated'], 'true') = 'true')
+                and (message.event = 'u' and c['updated'] = 'true' or c['origin_val'] is null or c['origin_val'] <=> c['v'])
                 -- a key was never null, so this old key is not known
                 and not (
                     message.event = 'u' and c['updated'] = 'true' and c['origin_val'] is null
@@ -58,10 +61,15 @@ struct<
         )
     {%- endset -%}
     {%- set committed_at = spark_cdc._instant('case when message.time > 0 then message.time end', 'milliseconds') -%}
+    {#- A key of `keys`, too; where a name has an escape, its value cannot be searched for. -#}
+    {%- set text = '"(?:[^"\\\\]++|\\\\.)*+"' -%}
+    {%- set nested = '"(?:(?:n|v|origin_val)"\\s*+:|keys"\\s*+:\\s*+\\[(?:\\s*+(?:' ~ text ~ '|[^\\]\\[{",]++)\\s*+,)*+)\\s*+[\\[{]'
+        ~ '|(?<!\\\\)(?:\\\\\\\\)*+\\\\u00[5-7](?:[^"\\\\]++|\\\\.)*+"\\s*+:' -%}
     {%- set other_structure -%}
         (
             not coalesce(event.is_sound, false)
-            or (event.may_be_nested and value rlike r'"(?:n|v|origin_val)"\s*+:\s*+[\[{]')
+            or coalesce(exists(message.keys, name -> name is null), false)
+            or (event.may_be_nested and value rlike r'{{ nested }}')
             or (message.time > 0 and {{ committed_at }} is null)
             or {{ spark_cdc._is_nested({'db': 'message.db', 'table': 'message.`table`'}) }}
         )

@@ -1112,12 +1112,13 @@ VALUES: dict[str, dict[str, Any]] = {
 
 
 # DMS writes hexadecimal digits behind 0x; OMS and GoldenGate a DATE of Oracle with its time of day. Debezium without a
-# schema may mean base64.
+# schema may mean base64. DRS without types may mean a TIMESTAMP, which begins at second 1.
 OWN_FORMS = {
     ("debezium", "bool", '"true"'): BAD,
     ("debezium", "tiny", '"+007"'): BAD,
     ("debezium", "double", '"123456789012345680000000"'): BAD,
     ("dms", "hex", '"0x00"'): "00",
+    ("drs", "seconds", '"0.000001"'): BAD,
     ("oms", "date", '"2024-02-29 00:00:00"'): "2024-02-29",
     ("shareplex", "date", '"2024-02-29 00:00:00"'): "2024-02-29",
     ("goldengate", "date", '"2024-02-29 00:00:00"'): "2024-02-29",

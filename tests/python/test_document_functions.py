@@ -147,12 +147,16 @@ def test_zeros_are_no_parts_where_the_type_has_none(number: int, parts: tuple, t
         ("+0530", "+05:30"),
         ("GMT+08:00", "+08:00"),
         ("UTC-3", "-03:00"),
+        ("UT+8", "+08:00"),
+        ("UT+08:00", "+08:00"),
         ("+08:00:00", "+08:00"),
         ("Z", "Z"),
         ("GMT", "Z"),
+        ("UT", "Z"),
         ("Asia/Shanghai", " Asia/Shanghai"),
         ("+08:00:30", " +08:00:30"),
         ("8", " 8"),
+        ("+800", " +800"),
     ],
 )
 def test_offsets_as_the_vendors_reader_takes_them(zone: str, offset: str) -> None:

@@ -86,7 +86,7 @@ _READ_IN_TWO_WAYS = {
 _BYTES = "binary"  # MySQL's name for no character set: BINARY and VARBINARY
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  # only added to; the text says Z
 # What the vendor's reader hands to java.time.ZoneId, beside names.
-_OFFSET = re.compile(r"(?:GMT|UTC)?([+-])([0-9]{1,2})(?::?([0-9]{2}))?(?::?00)?", re.ASCII)
+_OFFSET = re.compile(r"(?:GMT|UTC?)?([+-])([0-9]{1,2})(?:(?::|(?<=[0-9]{2}))([0-9]{2})(?::?00)?)?", re.ASCII)
 
 
 def dts_avro(value: bytes | None) -> str | None:
@@ -321,7 +321,7 @@ def _zoned(value: dict[str, Any], zone: str, kind: int) -> str:
     if offset := _OFFSET.fullmatch(zone):
         sign, hours, minutes = offset.groups()
         return f"{local}{sign}{hours:0>2}:{minutes or '00'}"
-    return local + "Z" if zone in ("Z", "UTC", "GMT") else f"{local} {zone}"
+    return local + "Z" if zone in ("Z", "UT", "UTC", "GMT") else f"{local} {zone}"
 
 
 def _local(value: dict[str, Any], kind: int) -> str:

@@ -70,6 +70,12 @@ struct<
         {%- set unknown_op = unknown_op ~ " and not (coalesce(message.isDdl, false) and trim(message.sql) <> '')"
             ~ ' or (message.isDdl and ' ~ spark_cdc._changes_rows('message.sql') ~ ')' -%}
     {%- endif -%}
+    {%- if dialect == 'oms' -%}
+        {#- `sql` is said to be empty: of these words QUERY alone may stand for a truncate. -#}
+        {%- set unknown_op = unknown_op ~ " or (message.type = 'QUERY' and coalesce(trim(message.sql), '') = '')" -%}
+    {%- endif -%}
+    {#- OMS promises milliseconds, and writes seconds in other formats. -#}
+    {%- set in_seconds = ' or message.es between 1 and 999999999999' if dialect == 'oms' else '' -%}
     {%- set other_statement = "(message.type = 'TRUNCATE' and " ~ spark_cdc._is_no_truncate('message.sql') ~ ')' -%}
     {%- set two_rows = "(message.type = 'DELETE' and " ~ spark_cdc._holds_a_row('message.data') ~ ' and '
         ~ spark_cdc._other_rows('message.old', 'message.data') ~ ')' -%}
@@ -82,7 +88,7 @@ struct<
         'unknown_op': unknown_op ~ ' or ' ~ rows_with_ddl,
         'fault': truncate_fault,
         'other_structure': rows_of_none ~ ' or ' ~ two_rows ~ ' or ' ~ has_old_row ~ ' or ' ~ other_statement ~ ' or '
-            ~ other_flag ~ ' or ' ~ spark_cdc._beyond_the_calendar('message.es') ~ ' or '
+            ~ other_flag ~ ' or ' ~ spark_cdc._beyond_the_calendar('message.es') ~ in_seconds ~ ' or '
             ~ spark_cdc._is_nested({'database': 'message.database', 'table': 'message.`table`'}),
         'no_rows': no_rows,
     } -%}
@@ -142,6 +148,9 @@ struct<
     {%- endif -%}
     {%- set leaves_out_nulls = "message.type = 'UPDATE' and "
         ~ 'size(array_except(map_keys(get(message.old, position)), map_keys(element))) > 0' -%}
+    {#- OMS writes `old` of every update. -#}
+    {%- set key_unknown = "case when message.type = 'UPDATE' and get(message.old, position) is null "
+        ~ 'then cast(map() as map<string,string>) end' -%}
     {{- return({
         'each': spark_cdc._canal_list(dialect),
         'op': "case message.type when 'DELETE' then 'delete' when 'UPDATE' then 'update' when 'INSERT' then 'insert' else 'snapshot' end",
@@ -149,6 +158,7 @@ struct<
         'before': "case message.type when 'DELETE' then " ~ deleted ~ " when 'UPDATE' then " ~ before ~ ' end',
         'overlays': overlays,
         'absent_is_error': leaves_out_nulls if dialect == 'flink' else none,
+        'old_key': key_unknown if dialect == 'oms' else none,
         'long_numbers': dialect == 'oms',
     }) -}}
 {%- endmacro -%}

@@ -38,7 +38,7 @@
     {%- set op = 'message.payload.op' -%}
     {%- set before = spark_cdc._has_columns('message.payload.before.dataColumn') -%}
     {%- set after = spark_cdc._has_columns('message.payload.after.dataColumn') -%}
-    {%- set ddl_text = 'coalesce(message.payload.ddl, message.ddl)' -%}
+    {%- set ddl_text = "coalesce(nullif(nullif(message.payload.ddl, ''), '{}'), message.ddl)" -%}
     {%- set statement = spark_cdc._dataworks_statement(ddl_text) -%}
     {%- set database, schema, table = "message.`schema`.source['dbName']", "message.`schema`.source['schemaName']",
         "message.`schema`.source['tableName']" -%}
@@ -75,6 +75,12 @@
         or (({{ op }} in ({{ spark_cdc._literals(rows + ['TRUNCATE']) }}) or {{ is_truncate }}) and message.`schema`.source is null)
         or ({{ op }} not in ({{ spark_cdc._literals(ddl + ['TRUNCATE']) }}) and {{ statement }} is not null)
         or ({{ ddl_text }} <> '' and left({{ ddl_text }}, 1) <> '{')
+        or case
+            when message.payload.ddl not in ('', '{}') and message.ddl not in ('', '{}')
+                then not {{ statement }} <=> {{ spark_cdc._dataworks_statement('message.ddl') }}
+            else false
+        end
+        or {{ spark_cdc._dataworks_truncates_otherwise(op, ddl_text, statement) }}
         or {{ spark_cdc._is_nested({'dbName': database, 'schemaName': schema, 'tableName': table}) }}
         or {{ spark_cdc._dataworks_has_no_time() }}
     {%- endset -%}
@@ -112,7 +118,7 @@
     {%- set statement = spark_cdc._dataworks_statement('message.payload.ddl', also_bare=true) -%}
     {%- set database, schema, table = "message.`schema`.source['dbName']", "message.`schema`.source['schema']",
         "message.`schema`.source['table']" -%}
-    {%- set named_twice = spark_cdc._dataworks_names_source_twice('message.payload.ddl') -%}
+    {%- set named_twice = spark_cdc._dataworks_names_source_twice('message.payload.ddl', 'oms') -%}
     {%- set fault = spark_cdc._dataworks_ddl_fault(op, ddl, statement, table, schema, database) -%}
     {%- set is_truncate = op ~ " = 'QUERY' and " ~ spark_cdc._truncates_a_table(statement) -%}
     {%- set sequence = spark_cdc._order_number('message.payload.scn') -%}
@@ -140,6 +146,7 @@
         or (message.payload.before is not null and message.payload.before.data is null)
         or {{ spark_cdc._is_nested({'dbName': database, 'schema': schema, 'table': table}) }}
         or message.version <> '2.0'
+        or {{ spark_cdc._dataworks_truncates_otherwise(op, 'message.payload.ddl', statement) }}
         or {{ spark_cdc._dataworks_has_no_time() }}
     {%- endset -%}
     {%- set errors = dict(
@@ -148,7 +155,7 @@
     ) -%}
     {%- set columns = 'message.`schema`.column' -%}
     {{- return({
-        'nested': spark_cdc._dataworks_keys('data'),
+        'nested': spark_cdc._dataworks_keys('data', 'oms'),
         'kind': kind,
         'database_name': database,
         'schema_name': schema,
@@ -176,7 +183,7 @@
 
 {#-
     Why op and statement do not tell what became of the table's rows, else NULL: a statement that changes rows, or that empties
-    another table, or that says something else than op, or none: a number or an object in its place is none.
+    another table, or that says something else than op, or none: a number, a truth value or an object in its place is none.
 -#}
 {%- macro _dataworks_ddl_fault(op, ddl, statement, table, schema, database) -%}
     {%- set qualifier = 'coalesce(nullif(' ~ schema ~ ", ''), " ~ database ~ ')' -%}
@@ -188,13 +195,20 @@
                 else coalesce({{ spark_cdc._truncate_fault(statement, table, qualifier) }}, 'other_structure')
             end
             when {{ op }} in ({{ spark_cdc._literals(ddl) }}) then case
-                when not coalesce({{ statement }} rlike r'^\s*+(?:[A-Za-z(#]|/[*]|--)', false) then 'no_image'
+                when not coalesce({{ statement }} rlike r'^\s*+(?!(?:true|false)\z)(?:[A-Za-z(#]|/[*]|--)', false) then 'no_image'
                 when {{ op }} <> 'QUERY' and {{ is_truncate }} then 'other_structure'
                 else {{ spark_cdc._ddl_fault(statement, table, qualifier) }}
             end
         end
     {%- endset -%}
     {{- return(fault) -}}
+{%- endmacro -%}
+
+{#- TRUNCATE needs no statement; what stands in the place of one and is no text may be one of another table. -#}
+{%- macro _dataworks_truncates_otherwise(op, ddl, statement) -%}
+    {{- return(
+        '(' ~ op ~ " = 'TRUNCATE' and " ~ statement ~ ' is null and get_json_object(' ~ ddl ~ ", '$.text') <> '')"
+    ) -}}
 {%- endmacro -%}
 
 {#- When the source changed. A row of the full load has 0 or -1. -#}
@@ -217,7 +231,7 @@
     The keys of `payload`, and one of them once more where a part of it has its own field twice: from_json keeps the last of
     two. The parts stand in the map as Spark writes JSON, without blanks, so that a search spares most of them the count.
 -#}
-{%- macro _dataworks_keys(rows_name) -%}
+{%- macro _dataworks_keys(rows_name, dialect=none) -%}
     {%- set twice = [] -%}
     {%- for part, name in [('before', rows_name), ('after', rows_name), ('timestamp', 'eventTime')] -%}
         {%- set text = "payload['" ~ part ~ "']" -%}
@@ -228,21 +242,24 @@
         ) -%}
     {%- endfor -%}
     {{- return(spark_cdc._let(
-        'payload', "from_json(value, 'payload map<string,string>').payload",
+        'payload', 'from_json(' ~ spark_cdc._without_long_numbers('value', 'dataworks', dialect)
+            ~ ", 'payload map<string,string>').payload",
         'case when ' ~ twice | join(' or ') ~ " then array('op', 'op') else map_keys(payload) end"
     )) -}}
 {%- endmacro -%}
 
 {#-
     Whether it cannot be known of which table a message is, or which statement it has. A second parse only where the name
-    itself stands twice.
+    itself stands twice, or where a letter of it may stand as an escape.
 -#}
-{%- macro _dataworks_names_source_twice(ddl) -%}
+{%- macro _dataworks_names_source_twice(ddl, dialect=none) -%}
+    {%- set keys = spark_cdc._keys_of('schema', spark_cdc._without_long_numbers('value', 'dataworks', dialect)) -%}
     {{- return(
         '((' ~ spark_cdc._has_duplicate_column('message.`schema`.source')
-        ~ ") or case when octet_length(value) - octet_length(replace(value, '\"source\"', '')) > 8 then "
-        ~ spark_cdc._names_twice(spark_cdc._keys_of('schema')) ~ ' else false end or case when contains(substr(' ~ ddl
-        ~ ", 3), '\"text\":') then " ~ spark_cdc._names_twice('json_object_keys(' ~ ddl ~ ')') ~ ' else false end)'
+        ~ ") or case when octet_length(value) - octet_length(replace(value, '\"source\"', '')) > 8 "
+        ~ "or contains(value, '\\\\u006') or contains(value, '\\\\u007') then " ~ spark_cdc._names_twice(keys)
+        ~ ' else false end or case when contains(substr(' ~ ddl ~ ", 3), '\"text\":') then "
+        ~ spark_cdc._names_twice('json_object_keys(' ~ ddl ~ ')') ~ ' else false end)'
     ) -}}
 {%- endmacro -%}
 
@@ -255,6 +272,8 @@
             'before': "case when message.payload.op <> 'INSERT' then message.payload.before.data end",
             'old_key': "case when message.payload.op = 'UPDATE' then "
                 ~ 'coalesce(message.payload.before.data, cast(map() as map<string,string>)) end',
+            'absent_is_error': "message.payload.op = 'UPDATE' and "
+                ~ spark_cdc._lacks_columns_of('message.payload.before.data', 'message.payload.after.data'),
             'long_numbers': true,
         }) -}}
     {%- endif -%}
@@ -282,6 +301,7 @@
         'before': 'case when ' ~ op ~ " <> 'INSERT' then " ~ before ~ ' end',
         'old_key': 'case when ' ~ op ~ " not in ('INSERT', 'DELETE') and " ~ spark_cdc._has_columns(before) ~ ' then '
             ~ before ~ ' end',
+        'absent_is_error': spark_cdc._lacks_columns_of('before', 'image'),
     }) -}}
 {%- endmacro -%}
 

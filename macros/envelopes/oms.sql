@@ -37,8 +37,9 @@ struct<
     {#- tenant.database where the source is OceanBase; a task that names no tenant writes the database alone. -#}
     {%- set database -%}
         case
-            when {{ meta }}.dbType in ('MYSQL', 'ORACLE', 'DB2', 'DB2_LUW') then {{ meta }}.db
-            else substr({{ meta }}.db, instr({{ meta }}.db, '.') + 1)
+            when {{ meta }}.dbType in ('OB_MYSQL', 'OB_ORACLE', 'OCEANBASE', 'OB_IN_ORACLE_MODE')
+                then substr({{ meta }}.db, instr({{ meta }}.db, '.') + 1)
+            else {{ meta }}.db
         end
     {%- endset -%}
     {%- set table = meta ~ '.table_name' -%}
@@ -54,11 +55,11 @@ struct<
             else 'other'
         end
     {%- endset -%}
-    {#- Nothing else tells that a DDL emptied its table. A number or an object in the statement's place is none. -#}
+    {#- Nothing else tells that a DDL emptied its table. A number, a truth value or an object in the statement's place is none. -#}
     {%- set no_image -%}
         ({{ op }} in ('INSERT', 'UPDATE', 'ROW') and not {{ after }})
         or ({{ op }} = 'DELETE' and not {{ before }})
-        or ({{ op }} = 'DDL' and not coalesce({{ ddl }} rlike r'^\s*+(?:[A-Za-z(#]|/[*]|--)', false))
+        or ({{ op }} = 'DDL' and not coalesce({{ ddl }} rlike r'^\s*+(?!(?:true|false)\z)(?:[A-Za-z(#]|/[*]|--)', false))
     {%- endset -%}
     {%- set statement_twice -%}
         ({{ op }} = 'DDL' and ({{ spark_cdc._has_duplicate_column('message.prevStruct') }}
@@ -77,7 +78,9 @@ struct<
         end
     {%- endset -%}
     {%- set committed_at = spark_cdc._instant(meta ~ '.`timestamp`', 'seconds') -%}
-    {%- set no_time = meta ~ ".`timestamp` <> '' and " ~ committed_at ~ ' is null' -%}
+    {#- More than ten digits are of another unit than the page's seconds, and no task read a change before 1970. -#}
+    {%- set no_time = meta ~ ".`timestamp` <> '' and not coalesce(" ~ committed_at
+        ~ ' between timestamp_seconds(0) and timestamp_seconds(9999999999), false)' -%}
     {%- set contradiction -%}
         ({{ op }} in ('INSERT', 'ROW', 'HEARTBEAT') and {{ before }})
         or ({{ op }} in ('DELETE', 'HEARTBEAT') and {{ after }})
@@ -88,15 +91,19 @@ struct<
             'table_name': table, 'db': meta ~ '.db', 'record_primary_key': meta ~ '.record_primary_key'
         }) }}
     {%- endset -%}
+    {#- A delete has its types in prevStruct. -#}
+    {%- set types = "coalesce(element_at(message.postStruct, '__light_type'), "
+        ~ "element_at(message.prevStruct, '__light_type'))" -%}
     {%- set errors = dict(
         spark_cdc._errors_of_op(op, rows + ['DDL', 'HEARTBEAT']), duplicate_key=statement_twice, no_image=no_image,
         fault=truncate_fault, other_structure=contradiction ~ ' or (' ~ no_time ~ ')', no_sequence=sequence ~ ' is null'
     ) -%}
-    {#- A delete has its types in prevStruct. -#}
-    {%- set types = "coalesce(element_at(message.postStruct, '__light_type'), "
-        ~ "element_at(message.prevStruct, '__light_type'))" -%}
+    {%- if dialect != 'extended' -%}
+        {#- As a column the types would hide that the topic is of the other dialect, which heartbeats alone do not tell. -#}
+        {%- do errors.update({'other_format': errors.other_format ~ ' or left(' ~ types ~ ", 1) = '{'"}) -%}
+    {%- endif -%}
     {{- return({
-        'nested': spark_cdc._keys_of('allMetaData'),
+        'nested': spark_cdc._keys_of('allMetaData', spark_cdc._without_long_numbers('value', 'oms', dialect)),
         'kind': kind,
         'database_name': database,
         'schema_name': none,

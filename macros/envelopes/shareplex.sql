@@ -27,8 +27,8 @@ struct<
     {%- set long_ops = ['INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'DROP COLUMN'] -%}
     {%- set ops = short_ops if dialect in [none, 'oms'] else short_ops + long_ops -%}
     {%- set rows = ops | reject('in', ['TRUNCATE', 'DROP COLUMN']) | list -%}
-    {%- set scn = spark_cdc._order_number('message.meta.scn') -%}
-    {%- set seq = spark_cdc._order_number('message.meta.seq') -%}
+    {%- set scn = spark_cdc._order_number('message.meta.scn', nulls=[]) -%}
+    {%- set seq = spark_cdc._order_number('message.meta.seq', nulls=[]) -%}
     {%- set kind -%}
         case {{ op }} when 'TRUNCATE' then 'truncate' when 'DROP COLUMN' then 'ddl' else 'rows' end
     {%- endset -%}
@@ -56,7 +56,7 @@ struct<
     {%- set committed_at = 'case when ' ~ time ~ " rlike r'(?:Z|[+-][0-9]{2}:?[0-9]{2})\\z' then try_cast(" ~ time
         ~ ' as timestamp) end' -%}
     {{- return({
-        'nested': spark_cdc._keys_of('meta'),
+        'nested': spark_cdc._keys_of('meta', spark_cdc._without_long_numbers('value', 'shareplex', dialect)),
         'kind': kind,
         'database_name': 'case when contains(' ~ table ~ ", '.') then substring_index(" ~ table ~ ", '.', 1) end",
         'schema_name': none,

@@ -105,5 +105,5 @@ end
 
 {#- The keys of one object below the message, each as often as it stands there: from_json keeps the last of two without a word. -#}
 {%- macro _keys_of(name, text='value') -%}
-    {{- return("map_keys(from_json(" ~ text ~ ", '" ~ name ~ " map<string,string>')." ~ name ~ ')') -}}
+    {{- return('map_keys(from_json(' ~ text ~ ", '" ~ name ~ " map<string,string>')." ~ name ~ ')') -}}
 {%- endmacro -%}

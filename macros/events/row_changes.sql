@@ -15,7 +15,8 @@
     half      'before' or 'after' for one of the two messages of an update, else null
     complete  true where `image` is the whole row, so that a column which is not in it is null and not merely absent
     absent_is_error
-              true where nothing tells if a column that is not in `image` became null or was not changed
+              true where nothing tells if a column that is not in `image` became null or was not changed. Of a format that sends
+              an update as two messages an expression over `before` and `image` of the pair
     patches   of an update that changes parts of values, map<string,string> of column -> what is done to its parts, as
               `cdc_mongo_patched` reads it
     old_key   of an update, the map that tells the key before it. A column of the model's key that is not in it had a value
@@ -87,7 +88,7 @@ row_changes as (
         {{ "case when kind = 'rows' then " ~ rows.half | trim ~ ' end' if rows.get('half') else 'cast(null as string)' }} as half,
         case when kind = 'rows' then {{ rows.image | trim | indent(8) }} end as image,
         case when kind = 'rows' then {{ rows.before | trim | indent(8) }} end as before
-        {%- for name in ['complete', 'absent_is_error', 'patches'] if rows.get(name) %},
+        {%- for name in ['complete', 'absent_is_error', 'patches'] if rows.get(name) and not header.get('splits_updates') %},
         case when kind = 'rows' then {{ rows[name] | trim | indent(8) }} end as {{ name }}
         {%- endfor %}
     from envelopes
@@ -167,6 +168,9 @@ paired_changes as (
         after_half.image_texts as image_texts,
         {%- endif %}
         after_half.image as image
+        {%- if rows.get('absent_is_error') %},
+        {{ rows.absent_is_error }} as absent_is_error
+        {%- endif %}
     from half_changes
 
 )

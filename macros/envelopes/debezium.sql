@@ -95,6 +95,17 @@
         ~ 'coalesce(size(' ~ spark_cdc._debezium_key('key') ~ '), 0) < 1' -%}
     {%- set no_place = 'event.op in (' ~ spark_cdc._literals(rows + ['t']) ~ ') and '
         ~ spark_cdc._debezium_has_no_place('event.source', 'event.op') -%}
+    {#- Flink's writers name no source at all, and the topic is then the table. -#}
+    {%- set no_table = 'event.source is not null and event.op in (' ~ spark_cdc._literals(rows + ['t'])
+        ~ ") and coalesce(event.source.table, event.source.collection, '') = ''" -%}
+    {%- set two_events = 'message.payload is not null and (message.op is not null or message.source is not null '
+        ~ 'or message.before is not null or message.after is not null)' -%}
+    {%- set two_old_keys = 'case when size(headers) > 1 then '
+        ~ "size(array_distinct(filter(headers, header -> header.key = '__debezium.oldkey'))) > 1 else false end" -%}
+    {%- set nested_name = spark_cdc._is_nested({
+        'db': 'event.source.db', 'schema': 'event.source.schema', 'table': 'event.source.table',
+        'collection': 'event.source.collection',
+    }) -%}
     {%- set errors = {
         'duplicate_key': spark_cdc._debezium_names_twice(),
         'other_format': "event.op is null and not (coalesce(event.status in ('BEGIN', 'END'), false) or " ~ is_ddl ~ ' or '
@@ -103,7 +114,9 @@
         'no_after_image': no_row_after,
         'key_missing': no_row_before,
         'no_sequence': no_place,
-        'other_structure': 'event.ts_ms is not null and try_cast(event.ts_ms as bigint) is null or ' ~ contradicts | join(' or '),
+        'other_structure': ([
+            'event.ts_ms is not null and try_cast(event.ts_ms as bigint) is null', no_table, two_events, two_old_keys, nested_name,
+        ] + contradicts) | join(' or '),
     } -%}
     {%- if is_cloudcanal -%}
         {%- set ddl_fault = 'case when ' ~ may_truncate ~ ' then '
@@ -152,13 +165,14 @@
 
 {#-
     Whether `source` names a field twice. Its text is cut out first, because to read the whole message once more is slow;
-    where the cut is no object (blanks, a brace inside a text), that is done.
+    where the cut is no object (blanks, a brace inside a text) or may be a column of that name, that is done.
 -#}
 {%- macro _debezium_names_twice() -%}
     {%- set cut = "json_object_keys(concat('{', substring_index(substring_index(value, '\"source\":{', -1), '}', 1), '}'))" -%}
+    {%- set stands_once = "substring_index(value, '\"source\":{', 2) = value" -%}
     {%- set whole = "json_object_keys(coalesce(get_json_object(value, '$.payload.source'), get_json_object(value, '$.source')))" -%}
     {{- return('event.source is not null and ' ~ spark_cdc._let(
-        'names', 'coalesce(' ~ cut ~ ', ' ~ whole ~ ')', spark_cdc._names_twice('names')
+        'names', 'coalesce(case when ' ~ stands_once ~ ' then ' ~ cut ~ ' end, ' ~ whole ~ ')', spark_cdc._names_twice('names')
     )) -}}
 {%- endmacro -%}
 
@@ -434,12 +448,20 @@
         event['__deleted'] not in ('true', 'false')
         or event['__deleted'] = 'true' and event['__op'] <> 'd'
         or event['__deleted'] = 'false' and event['__op'] = 'd'
+        or coalesce(event['__table'], event['__source_table']) = ''
+        {%- for name in ['db', 'schema', 'table'] %}
+        or event['__{{ name }}'] <> event['__source_{{ name }}']
+        {%- endfor %}
     {%- endset -%}
+    {%- set names_of = {} -%}
+    {%- for name in ['__db', '__schema', '__table', '__source_db', '__source_schema', '__source_table'] -%}
+        {%- do names_of.update({name: "event['" ~ name ~ "']"}) -%}
+    {%- endfor -%}
     {%- set errors = {
         'duplicate_key': spark_cdc._names_twice(names),
         'other_format': 'size(event) = 0 or (' ~ is_envelope ~ ')',
         'unknown_op': "event['__op'] not in ('c', 'u', 'd', 'r')",
-        'other_structure': contradicts,
+        'other_structure': contradicts ~ ' or ' ~ spark_cdc._is_nested(names_of),
     } -%}
     {{- return({
         'event': event,
@@ -495,27 +517,42 @@
     {%- set is_text = is_time and dialect == 'cloudcanal' and column.encoding in [none, 'text'] -%}
     {%- set plain = spark_cdc.value(spark_cdc._with_offset_minutes(text) if is_text else text, column, time_zone) -%}
     {%- set read_as = [] -%}
+    {%- set types_of = {
+        'days': ['io.debezium.time.Date', 'org.apache.kafka.connect.data.Date'],
+        'milliseconds': ['io.debezium.time.Timestamp', 'org.apache.kafka.connect.data.Timestamp'],
+        'microseconds': ['io.debezium.time.MicroTimestamp'],
+        'nanoseconds': ['io.debezium.time.NanoTimestamp'],
+        'time_milliseconds': ['io.debezium.time.Time', 'org.apache.kafka.connect.data.Time'],
+        'time_microseconds': ['io.debezium.time.MicroTime'],
+        'time_nanoseconds': ['io.debezium.time.NanoTime'],
+    } -%}
+    {%- set is_decimal = 'startswith(' ~ type ~ ", 'org.apache.kafka.connect.data.Decimal')" -%}
     {%- if family == 'binary' or column.encoding in ['bits', 'big_endian_bits'] -%}
         {#- binary.handling.mode writes base64 and hexadecimal alike as `string`, and any other text may be base64. -#}
         {%- set is_text = 'when ' ~ type ~ " not in ('', 'bytes', 'io.debezium.data.Bits') then null "
-            if family == 'binary' and column.encoding is none else '' -%}
+            if family == 'binary' and column.encoding is none else 'when ' ~ is_decimal ~ ' then null ' if family != 'binary' else '' -%}
         {{- return(
             'case ' ~ is_text ~ 'when not ' ~ spark_cdc._debezium_is_bare(text, column) ~ ' then ' ~ plain ~ ' end'
         ) -}}
     {%- elif column.encoding not in [none, 'base64'] -%}
-        {{- return(spark_cdc._debezium_clock(text, column, time_zone) if is_time and column.encoding != 'text' else plain) -}}
+        {#- A word against what the schema says of times and decimals: one of the two is wrong. A date says `from days` of any. -#}
+        {%- set is_other = 'false' -%}
+        {%- set is_epoch = column.encoding in types_of or column.encoding == 'seconds' -%}
+        {%- if dialect != 'cloudcanal' and is_epoch and column.encoding != 'days' -%}
+            {%- set others = types_of.values() | sum(start=[]) | reject('in', types_of.get(column.encoding, [])) | list -%}
+            {%- set is_other = type ~ ' in (' ~ spark_cdc._literals(others) ~ ')' -%}
+        {%- elif dialect != 'cloudcanal' and not is_time and family != 'string' -%}
+            {%- set is_other = 'case when octet_length(' ~ text ~ ') % 4 = 0 and ' ~ is_decimal ~ ' then coalesce(not '
+                ~ spark_cdc._debezium_is_bare(text, column) ~ ', true) end' -%}
+        {%- endif -%}
+        {%- set as_said = spark_cdc._debezium_clock(text, column, time_zone) if is_epoch and is_time else plain -%}
+        {{- return(as_said if is_other == 'false' else 'case when ' ~ is_other ~ ' then null else ' ~ as_said ~ ' end') -}}
     {%- elif is_time and dialect != 'cloudcanal' -%}
         {%- do read_as.append(
             'when ' ~ type ~ " in ('io.debezium.time.IsoDate', 'io.debezium.time.IsoTimestamp') then "
             ~ spark_cdc.value("rtrim('Z', " ~ text ~ ')', column, time_zone)
         ) -%}
-        {%- set readings = {
-            'days': ['io.debezium.time.Date', 'org.apache.kafka.connect.data.Date'],
-            'milliseconds': ['io.debezium.time.Timestamp', 'org.apache.kafka.connect.data.Timestamp'],
-            'microseconds': ['io.debezium.time.MicroTimestamp'],
-            'nanoseconds': ['io.debezium.time.NanoTimestamp'],
-        } -%}
-        {%- for encoding, names in readings.items() if encoding in spark_cdc._encodings(family) -%}
+        {%- for encoding, names in types_of.items() if encoding in spark_cdc._encodings(family) -%}
             {%- do read_as.append(
                 'when ' ~ type ~ ' in (' ~ spark_cdc._literals(names) ~ ') then '
                 ~ spark_cdc._debezium_clock(text, dict(column, encoding=encoding), time_zone)
@@ -529,11 +566,7 @@
             ) -%}
         {%- endif -%}
     {%- elif family == 'string' -%}
-        {%- for encoding, names in {
-            'time_milliseconds': ['io.debezium.time.Time', 'org.apache.kafka.connect.data.Time'],
-            'time_microseconds': ['io.debezium.time.MicroTime'],
-            'time_nanoseconds': ['io.debezium.time.NanoTime'],
-        }.items() -%}
+        {%- for encoding, names in types_of.items() if encoding in spark_cdc._encodings(family) -%}
             {%- set as_time = spark_cdc.value(text, dict(column, encoding=encoding), time_zone) -%}
             {#- CloudCanal's schema is Debezium's and its values are texts: digits may be the one or the other. -#}
             {%- do read_as.append(
@@ -543,9 +576,8 @@
         {%- endfor -%}
         {%- if dialect != 'cloudcanal' -%}
             {%- do read_as.append(
-                'when octet_length(' ~ text ~ ') % 4 = 0 and startswith(' ~ type
-                ~ ", 'org.apache.kafka.connect.data.Decimal') then case when " ~ spark_cdc._debezium_is_bare(text, column)
-                ~ ' then ' ~ text ~ ' end'
+                'when octet_length(' ~ text ~ ') % 4 = 0 and ' ~ is_decimal ~ ' then case when '
+                ~ spark_cdc._debezium_is_bare(text, column) ~ ' then ' ~ text ~ ' end'
             ) -%}
         {%- endif -%}
     {%- elif family == 'decimal' -%}
@@ -555,8 +587,7 @@
             Of bytes the length of the text is a multiple of four: other numbers are read without a look at their type. Where no
             schema tells it, what base64 never has is no bytes; `Infinity` is how the converter writes that number.
         -#}
-        {%- set may_be_bytes = type ~ " in ('bytes', 'io.debezium.data.Bits') or startswith(" ~ type
-            ~ ", 'org.apache.kafka.connect.data.Decimal')" -%}
+        {%- set may_be_bytes = type ~ " in ('bytes', 'io.debezium.data.Bits') or " ~ is_decimal -%}
         {#- CloudCanal's values are texts. -#}
         {#- A cheap look first: what stands nowhere in quotes, as a whole or by its characters' numbers, is bare. -#}
         {%- set may_be_quoted = [] -%}
@@ -655,7 +686,10 @@
             ~ ' when true then ' ~ plain ~ ' end end'
         ) -}}
     {%- endif -%}
-    {%- set variable = "from_json(" ~ text ~ ", 'scale int, value string')" -%}
+    {#- from_json alone reads a bare number as a text, and the last of two fields of one name. -#}
+    {%- set scale, digits = '"scale"\\s*+:\\s*+-?[0-9]++\\s*+', '"value"\\s*+:\\s*+"(?:[^"\\\\]++|\\\\.)*+"\\s*+' -%}
+    {%- set object = '^\\{\\s*+(?:' ~ scale ~ ',\\s*+' ~ digits ~ '|' ~ digits ~ ',\\s*+' ~ scale ~ ')}\\z' -%}
+    {%- set variable = 'from_json(regexp_extract(' ~ text ~ ", r'" ~ object ~ "', 0), 'scale int, value string')" -%}
     {%- set with_own_scale = "replace(concat(cast(" ~ spark_cdc._big_endian_integer(variable ~ '.value') ~ " as string), 'E-', "
         ~ variable ~ ".scale), '--')" -%}
     {{- return(

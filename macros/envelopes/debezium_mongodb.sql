@@ -82,7 +82,8 @@
             'has_document', {{ has_after }} or (
                 {{ is_update }} and coalesce({{ of.patch }}, to_json({{ described }})) is not null
             ),
-            'has_before', ({{ of.before }}) is not null
+            'has_before', ({{ of.before }}) is not null,
+            'key_names', map_keys({{ spark_cdc._debezium_key('key') }})
         )
     {%- endset -%}
     {{- return(event) -}}
@@ -104,6 +105,7 @@
     {%- set broken -%}
         (event.op in ('c', 'u', 'r') and event.has_document and event.after is null)
         or (event.has_before and event.before is null)
+        or (event.op in ('c', 'u', 'd', 'r') and {{ spark_cdc._names_twice('event.key_names') }})
     {%- endset -%}
     {#- The key names the document by the text of its _id, without the type that the document gives; an _id never changes. -#}
     {%- set other_id = [] -%}
@@ -116,9 +118,16 @@
     {#- Its document, or the key in its place, has to name the row. -#}
     {%- set no_key = "event.op in ('u', 'd') and coalesce(size(event.before), 0) < 1 and event.identity['_id'] is null "
         ~ "and event.after['_id'] is null" -%}
+    {%- set described = "json_object_keys(coalesce(get_json_object(value, '$.payload.updateDescription'), "
+        ~ "get_json_object(value, '$.updateDescription')))" -%}
+    {%- set described_twice = 'case when event.updateDescription is not null then '
+        ~ spark_cdc._let('names', described, spark_cdc._names_twice('names')) ~ ' else false end' -%}
+    {%- set no_table = "event.source is not null and event.op in ('c', 'u', 'd', 'r') and coalesce(event.source.collection, '') = ''" -%}
     {%- set errors = {'broken_document': broken ~ " or event.op in ('c', 'u', 'd', 'r') and (" ~ other_id | join(' or ') ~ ')'} -%}
     {%- do errors.update(header.errors) -%}
     {%- do errors.update({
+        'duplicate_key': errors.duplicate_key ~ ' or ' ~ described_twice,
+        'other_structure': errors.other_structure ~ ' or ' ~ no_table,
         'other_format': '(' ~ errors.other_format ~ ") or event.source.connector <> 'mongodb'",
         'unknown_op': errors.unknown_op ~ " or event.op = 't'",
         'key_missing': no_key,

@@ -50,15 +50,17 @@ struct<
             and (
                 size(array_except(map_keys(message.`before-image`), map_keys(message.data))) > 0
                 or (
-                    contains(value, '"BI_')
+                    message.`before-image` is null
+                    and contains(value, '"BI_')
                     and exists(map_keys(message.data), name -> startswith(name, 'BI_') and {{ has_partner }})
                     and exists(map_keys(message.data), name -> startswith(name, 'BI_') and not {{ has_partner }})
                 )
             )
         )
     {%- endset -%}
-    {#- The page adds a row before to updates only. -#}
-    {%- set contradicts = '(' ~ op ~ " <> 'update' and coalesce(size(message.`before-image`) > 0, false))" -%}
+    {#- The page adds a row before to updates only, and a row to data records. -#}
+    {%- set contradicts = '(' ~ op ~ " <> 'update' and coalesce(size(message.`before-image`) > 0, false) or " ~ type
+        ~ " = 'control' and coalesce(size(message.data) > 0, false))" -%}
     {%- set commit_time = 'message.metadata.`commit-timestamp`' -%}
     {%- set committed_at = 'case when ' ~ commit_time ~ " rlike r'(?:Z|[+-][0-9]{2}:?[0-9]{2})\\z' then "
         ~ spark_cdc._timestamp_value(commit_time, 'timestamp', 'text', 'UTC') ~ ' end' -%}
@@ -108,8 +110,10 @@ struct<
         {%- set is_before = '(' ~ is_before ~ " or startswith(name, 'BI_') and message.metadata.operation = 'update' and exists("
             ~ "map_keys(message.data), other -> startswith(other, 'BI_') and map_contains_key(message.data, substr(other, 4))))" -%}
     {%- endif -%}
+    {#- A task writes the row before in one way only: beside an object a name with the prefix is a column. -#}
     {#- A name that stands twice is left in the row, where it is seen; to take it into a map of its own would stop the batch. -#}
-    {%- set has_prefix = "contains(value, '\"BI_') and size(message.data) = size(array_distinct(map_keys(message.data)))" -%}
+    {%- set has_prefix = "message.`before-image` is null and contains(value, '\"BI_') "
+        ~ 'and size(message.data) = size(array_distinct(map_keys(message.data)))' -%}
     {%- set image = 'case when ' ~ has_prefix ~ ' then map_filter(message.data, (name, text) -> not (' ~ is_before
         ~ ')) else message.data end' -%}
     {%- set prefixed = 'map_filter(message.data, (name, text) -> ' ~ is_before ~ ')' -%}

@@ -58,7 +58,9 @@ struct<
     {%- set two_rows = 'false' if dialect == 'row' else "(message.op_type = 'I' and coalesce(size(message.before) > 0, false) "
         ~ "or message.op_type = 'D' and coalesce(size(message.after) > 0, false))" -%}
     {%- set parts = "split(" ~ table ~ ", r'\\.')" -%}
-    {%- set no_name = 'array_contains(' ~ parts ~ ", '')" -%}
+    {#- Flink's writer names no table and has neither of these: the topic is then the table. -#}
+    {%- set no_name = '(array_contains(' ~ parts ~ ", '') or " ~ table ~ ' is null and coalesce(' ~ pos ~ ', ' ~ op_ts
+        ~ ') is not null)' -%}
     {%- set row_of_truncate = '(' ~ op ~ " = 'T' and exists(" ~ values ~ ', text -> text is not null))' -%}
     {%- set errors = dict(
         spark_cdc._errors_of_op(op, ['I', 'U', 'D', 'T']), no_image=no_image,

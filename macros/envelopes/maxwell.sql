@@ -33,7 +33,8 @@ struct<
     {#- The page has a row before in updates only, a row in row messages only; of a DDL `old` describes the table. -#}
     {%- set other_row = '(' ~ is_rows ~ " and message.type <> 'update' and coalesce(size(message.old) > 0, false) or not " ~ is_rows
         ~ ' and coalesce(size(message.data) > 0, false))' -%}
-    {%- set no_name = "(" ~ is_rows ~ " and message.`table` = '')" -%}
+    {#- Flink's writer names neither, and the topic is then the table. -#}
+    {%- set no_name = '(' ~ is_rows ~ " and coalesce(message.`table`, case when message.database is not null then '' end) = '')" -%}
     {%- set kind -%}
         case when {{ is_rows }} then 'rows' when {{ is_ddl }} then 'ddl' else 'other' end
     {%- endset -%}
@@ -72,10 +73,15 @@ struct<
     }) -}}
 {%- endmacro -%}
 
-{#- A SET is a list of its labels; binaries are base64, which is `value`'s own. -#}
+{#- A SET is a list of its labels, texts without a comma; binaries are base64, which is `value`'s own. -#}
 {%- macro default__maxwell_value(text, column, time_zone, dialect) -%}
     {%- if column.encoding == 'set' -%}
-        {{- return("array_join(from_json(" ~ text ~ ", 'array<string>'), ',')") -}}
+        {%- set label = '"(?:[^"\\\\,]++|\\\\(?!u002[cC]).)*+"\\s*+' -%}
+        {%- set list = '^\\[\\s*+(?:' ~ label ~ '(?:,\\s*+' ~ label ~ ')*+)?]\\z' -%}
+        {{- return(spark_cdc._let(
+            'labels', 'array_join(from_json(regexp_extract(' ~ text ~ ", r'" ~ list ~ "', 0), 'array<string>'), ',')",
+            spark_cdc.value('labels', dict(column, encoding='text'))
+        )) -}}
     {%- endif -%}
     {{- return(spark_cdc.value(text, column, time_zone)) -}}
 {%- endmacro -%}

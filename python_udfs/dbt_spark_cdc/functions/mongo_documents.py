@@ -30,6 +30,9 @@ _ZERO = re.compile(r"[+-]?0+(?:\.0*)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _OBJECT_ID = re.compile(r"[0-9a-f]{24}")
 # Of at most 34 digits, and so short that no exponent is out of range.
 _DECIMAL = re.compile(r"(?=[-0-9.]{1,34}\Z)-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?", re.ASCII)
+_ANY_DECIMAL = re.compile(
+    r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:E[+-]?[0-9]+)?|Inf(?:inity)?|NaN)", re.ASCII | re.IGNORECASE
+)
 _NOT_FINITE = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 _ISO = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,3})?(?:Z|[+-][0-9]{2}:?[0-9]{2})"
@@ -326,9 +329,9 @@ def _object_id(value: Any, found: dict[str, Any]) -> Any:
 
 def _iso_date(value: Any, found: dict[str, Any]) -> Any:
     """A date as servers write it; all others are left to bson, which cuts what is finer than milliseconds."""
-    if not isinstance(value, str):
+    if type(value) is int:
         return None
-    if not _ISO.fullmatch(value):
+    if not isinstance(value, str) or not _ISO.fullmatch(value):
         raise ValueError("a date that is not to the millisecond")
     if value[-1] != "Z":
         zone_offset(value[19:].lstrip(".0123456789"))
@@ -341,13 +344,25 @@ def _iso_date(value: Any, found: dict[str, Any]) -> Any:
 
 
 def _decimal(value: Any, found: dict[str, Any]) -> Any:
-    return _Plain(value, found) if isinstance(value, str) and _DECIMAL.fullmatch(value) else None
+    if not isinstance(value, str) or not _ANY_DECIMAL.fullmatch(value):
+        raise ValueError("no decimal")
+    return _Plain(value, found) if _DECIMAL.fullmatch(value) else None
 
 
 def _double_of(value: Any, _: dict[str, Any]) -> float:
     if not isinstance(value, str):
         raise TypeError("no double")
     return _NOT_FINITE[value] if value in _NOT_FINITE else _float(value)
+
+
+def _only(is_allowed: Callable[[Any], bool]) -> Callable[[Any, dict[str, Any]], None]:
+    """What bson reads without a look at its type is left to it where that is right."""
+
+    def check(value: Any, _: dict[str, Any]) -> None:
+        if not is_allowed(value):
+            raise TypeError("a value of another type")
+
+    return check
 
 
 _READERS: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
@@ -357,6 +372,9 @@ _READERS: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
     "$numberInt": lambda value, _: _whole(value, _INT),
     "$numberDouble": _double_of,
     "$numberDecimal": _decimal,
+    "$symbol": _only(lambda value: isinstance(value, str)),
+    "$timestamp": _only(lambda value: all(type(part) is int for part in value.values())),
+    "$undefined": _only(lambda value: value is True),
 }
 
 

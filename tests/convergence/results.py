@@ -12,7 +12,7 @@ from tables import Kind, Lake, play
 
 # Set for the long run: more logs, other ones each time, and on Delta too all that `make test` has on Iceberg only.
 LONG_RUN = "SPARK_CDC_LOGS" in os.environ
-COUNT = int(os.environ.get("SPARK_CDC_LOGS", "200"))
+COUNT = int(os.environ.get("SPARK_CDC_LOGS", "100"))
 SEED = int(os.environ.get("SPARK_CDC_SEED", "1"))
 KINDS = {
     kind.name: kind

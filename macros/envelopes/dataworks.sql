@@ -195,7 +195,7 @@
                 else coalesce({{ spark_cdc._truncate_fault(statement, table, qualifier) }}, 'other_structure')
             end
             when {{ op }} in ({{ spark_cdc._literals(ddl) }}) then case
-                when not coalesce({{ statement }} rlike r'^\s*+(?!(?:true|false)\z)(?:[A-Za-z(#]|/[*]|--)', false) then 'no_image'
+                when not {{ spark_cdc._may_be_statement(statement) }} then 'no_image'
                 when {{ op }} <> 'QUERY' and {{ is_truncate }} then 'other_structure'
                 else {{ spark_cdc._ddl_fault(statement, table, qualifier) }}
             end

@@ -101,7 +101,7 @@
     {%- set two_events = 'message.payload is not null and (message.op is not null or message.source is not null '
         ~ 'or message.before is not null or message.after is not null)' -%}
     {%- set two_old_keys = 'case when size(headers) > 1 then '
-        ~ "size(array_distinct(filter(headers, header -> header.key = '__debezium.oldkey'))) > 1 else false end" -%}
+        ~ 'size(array_distinct(' ~ spark_cdc._debezium_old_keys() ~ ')) > 1 else false end' -%}
     {%- set nested_name = spark_cdc._is_nested({
         'db': 'event.source.db', 'schema': 'event.source.schema', 'table': 'event.source.table',
         'collection': 'event.source.collection',
@@ -121,16 +121,16 @@
     {%- if is_cloudcanal -%}
         {%- set ddl_fault = 'case when ' ~ may_truncate ~ ' then '
             ~ spark_cdc._ddl_fault(ddl, 'event.source.table', qualifier) ~ ' end' -%}
-        {%- set ddl_with_row -%}
+        {%- set other_ddl -%}
             (event.op = 'a' or event.op is null and event.ddl is not null)
             and coalesce(size(event.after) > 0 or size(event.before) > 0, false)
             or event.op in ({{ spark_cdc._literals(rows) }}) and trim(event.ddl) <> ''
             or event.op is null and event.databaseName <> event.source.db
-            or {{ spark_cdc._beyond_the_calendar("event.source.ts_ms") }}
         {%- endset -%}
         {%- do errors.pop('no_sequence') -%}
         {%- do errors.update({
-            'other_structure': '(' ~ errors.other_structure ~ ') or (' ~ two_rows ~ ') or (' ~ ddl_with_row ~ ')',
+            'other_structure': '(' ~ errors.other_structure ~ ') or (' ~ two_rows ~ ') or (' ~ other_ddl ~ ') or '
+                ~ spark_cdc._beyond_the_calendar('event.source.ts_ms'),
             'fault': ddl_fault,
         }) -%}
     {%- endif -%}
@@ -276,6 +276,15 @@
     {{- return('case when ' ~ spark_cdc._has_lone_surrogate(text) ~ ' then null else ' ~ columns ~ ' end') -}}
 {%- endmacro -%}
 
+{#- Headers of the second half of a key change, of which there is one, and what it says of the key before. -#}
+{%- macro _debezium_old_keys() -%}
+    {{- return("filter(headers, header -> header.key = '__debezium.oldkey')") -}}
+{%- endmacro -%}
+
+{%- macro _debezium_old_key() -%}
+    {{- return('cast(get(' ~ spark_cdc._debezium_old_keys() ~ ', 0).value as string)') -}}
+{%- endmacro -%}
+
 {#- Column -> semantic type name, or the plain type's; a decimal's scale follows in parentheses. -#}
 {%- macro _debezium_types(fields) -%}
     {%- set types -%}
@@ -298,9 +307,7 @@
     {%- if dialect == 'flat' -%}
         {{- return(spark_cdc._debezium_flat_rows()) -}}
     {%- endif -%}
-    {%- set old_key = spark_cdc._debezium_key(
-        "cast(get(filter(headers, header -> header.key = '__debezium.oldkey'), 0).value as string)"
-    ) -%}
+    {%- set old_key = spark_cdc._debezium_key(spark_cdc._debezium_old_key()) -%}
     {%- if dialect == 'cloudcanal' -%}
         {{- return(spark_cdc._debezium_cloudcanal_rows()) -}}
     {%- endif -%}
@@ -634,8 +641,8 @@
         ) -%}
     {%- endfor -%}
     {%- set pattern = '"' ~ name | join ~ '"\\s*+:\\s*+("[^"\\\\]*+["\\\\]|[-+.0-9A-Za-z]++)' -%}
-    {%- set old_key = "cast(get(filter(headers, header -> header.key = '__debezium.oldkey'), 0).value as string)" -%}
-    {%- set found = "regexp_extract_all(concat_ws(' ', value, key, " ~ old_key ~ '), ' ~ spark_cdc._literal(pattern) ~ ', 1)' -%}
+    {%- set texts = "concat_ws(' ', value, key, " ~ spark_cdc._debezium_old_key() ~ ')' -%}
+    {%- set found = 'regexp_extract_all(' ~ texts ~ ', ' ~ spark_cdc._literal(pattern) ~ ', 1)' -%}
     {%- set may_be_number = 'array_contains(found, ' ~ text ~ ')' -%}
     {%- set may_be_text = "(array_contains(found, concat('\"', " ~ text ~ ", '\"')) or contains(array_join(found, ''), '\\\\'))" -%}
     {%- set certain = spark_cdc._let(

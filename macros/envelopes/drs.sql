@@ -36,8 +36,7 @@ struct<
     {%- set is_ddl = "(message.type in ('DDL', 'INIT_DDL') or coalesce(message.isDdl, false))" -%}
     {%- set qualifier = 'message.database' if dialect == 'mysql' else "nullif(message.`schema`, '')" -%}
     {%- set is_truncate = spark_cdc._truncates_a_table('message.sql', 'message.`table`', qualifier) -%}
-    {%- set gap = spark_cdc._sql_gap() -%}
-    {%- set no_statement = "coalesce(message.sql, '') rlike r'^(?:" ~ gap ~ ';)*+' ~ gap ~ "\\z'" -%}
+    {%- set no_statement = spark_cdc._is_no_statement("coalesce(message.sql, '')") -%}
     {#- Of a DDL the statement alone tells what it does. The page lists no TRUNCATE: with a statement it is read as any DDL is. -#}
     {%- set truncate_fault -%}
         case

@@ -47,13 +47,10 @@ struct<
             else 'other'
         end
     {%- endset -%}
-    {%- set gap = spark_cdc._sql_gap() -%}
     {%- set no_image -%}
         ({{ operation }} in ('INSERT', 'UPDATE', 'INIT') and coalesce(size(message.afterImages), 0) < 1)
         or ({{ operation }} = 'DELETE' and coalesce(size(message.beforeImages), 0) < 1)
-        or case
-            when {{ operation }} = 'DDL' then coalesce(message.afterText, '') rlike r'^(?:{{ gap }};)*+{{ gap }}\z' else false
-        end
+        or case when {{ operation }} = 'DDL' then {{ spark_cdc._is_no_statement("coalesce(message.afterText, '')") }} else false end
     {%- endset -%}
     {#- What the vendor's own reader does not know is let pass only where it can hold no change of a row. -#}
     {%- set unknown -%}

@@ -59,7 +59,7 @@ struct<
     {%- set no_image -%}
         ({{ op }} in ('INSERT', 'UPDATE', 'ROW') and not {{ after }})
         or ({{ op }} = 'DELETE' and not {{ before }})
-        or ({{ op }} = 'DDL' and not coalesce({{ ddl }} rlike r'^\s*+(?!(?:true|false)\z)(?:[A-Za-z(#]|/[*]|--)', false))
+        or ({{ op }} = 'DDL' and not {{ spark_cdc._may_be_statement(ddl) }})
     {%- endset -%}
     {%- set statement_twice -%}
         ({{ op }} = 'DDL' and ({{ spark_cdc._has_duplicate_column('message.prevStruct') }}

@@ -114,8 +114,8 @@
         '(?:PRESERVE|PURGE) MATERIALIZED VIEW LOG', 'PURGE', 'IMMEDIATE', 'NOWAIT', 'WAIT [0-9]++',
         '(?:IGNORE|RESTRICT WHEN) DELETE TRIGGERS',
     ] | join('|') | replace(' ', '\\s++') -%}
-    {#- MySQL runs what a comment with `!` holds; one that did not run would stand in no log. The empty group: no qualifier. -#}
-    {%- set pattern = '(?iu)^' ~ gap ~ '(?:/[*]M?![0-9]*+' ~ gap ~ ')?TRUNCATE\\b' ~ gap ~ '(?:TABLE\\b' ~ gap
+    {#- The empty group: no qualifier. -#}
+    {%- set pattern = '(?iu)^' ~ spark_cdc._sql_start() ~ 'TRUNCATE\\b' ~ gap ~ '(?:TABLE\\b' ~ gap
         ~ ')?(?:ONLY\\b' ~ gap ~ ')?(?:(?:' ~ any_name ~ dot ~ '){0,2}' ~ name ~ dot ~ '|())' ~ name ~ gap ~ '(?:[*](?!/))?+(?:' ~ gap
         ~ '(?:' ~ options ~ ')\\b)*+' ~ gap ~ '(?:[*]/)?' ~ gap ~ ';?' ~ gap -%}
     {%- if table is none -%}
@@ -134,9 +134,8 @@
 
 {#- True of a statement, beside an operation that says TRUNCATE, which does not. -#}
 {%- macro _is_no_truncate(statement) -%}
-    {%- set gap = spark_cdc._sql_gap() -%}
     {{- return(
-        'trim(' ~ statement ~ ") <> '' and " ~ statement ~ " not rlike r'(?i)^" ~ gap ~ '(?:/[*]M?![0-9]*+' ~ gap ~ ")?TRUNCATE\\b'"
+        'trim(' ~ statement ~ ") <> '' and " ~ statement ~ " not rlike r'(?i)^" ~ spark_cdc._sql_start() ~ "TRUNCATE\\b'"
     ) -}}
 {%- endmacro -%}
 
@@ -163,10 +162,9 @@
 {%- endmacro -%}
 
 {%- macro _changes_rows(statement) -%}
-    {%- set gap = spark_cdc._sql_gap() -%}
     {%- set words = ['INSERT', 'UPDATE', 'DELETE', 'REPLACE', 'LOAD', 'MERGE', 'WITH', 'COPY'] -%}
     {{- return(
-        '(' ~ statement ~ " rlike r'(?i)^" ~ gap ~ '(?:/[*]M?![0-9]*+' ~ gap ~ ')?(?:' ~ words | join('|') ~ ")\\b' or "
+        '(' ~ statement ~ " rlike r'(?i)^" ~ spark_cdc._sql_start() ~ '(?:' ~ words | join('|') ~ ")\\b' or "
         ~ spark_cdc._has_later_statement(statement, words) ~ ')'
     ) -}}
 {%- endmacro -%}
@@ -178,7 +176,7 @@
 -#}
 {%- macro _has_later_statement(statement, words) -%}
     {%- set gap = spark_cdc._sql_gap() -%}
-    {%- set word = gap ~ '(?:/[*]M?![0-9]*+' ~ gap ~ ')?(?:' ~ words | join('|') ~ ')\\b' -%}
+    {%- set word = spark_cdc._sql_start() ~ '(?:' ~ words | join('|') ~ ')\\b' -%}
     {%- set texts = '\\x27(?:[^\\x27\\\\]++|\\\\.)*+\\x27|\\x22(?:[^\\x22\\\\]++|\\\\.)*+\\x22|`[^`]*+`' -%}
     {%- set comments = '/[*](?!M?!)(?:[^*]++|[*](?!/))*+[*]/|--(?=\\s)[^\\n]*+' -%}
     {%- set what = ['OR\\s++(?:REPLACE|ALTER)\\b', '(?:NON)?EDITIONABLE\\b', 'DEFINER\\s*+=\\s*+\\S++', 'AGGREGATE\\b', 'CONSTRAINT\\b'] -%}
@@ -204,6 +202,26 @@
     {{- return(
         '(?:\\s++|/[*](?!M?!)(?:[^*/\\x00]++|[*](?!/)|/(?![*]))*+[*]/|(?:--|#)[^\\r\\n\\x00]*+(?=\\r?\\n|\\x00|\\z))*+'
     ) -}}
+{%- endmacro -%}
+
+{#-
+    What may stand before the first word of a statement. MySQL runs what a comment with `!` holds; one that did not run would
+    stand in no log.
+-#}
+{%- macro _sql_start() -%}
+    {%- set gap = spark_cdc._sql_gap() -%}
+    {{- return(gap ~ '(?:/[*]M?![0-9]*+' ~ gap ~ ')?') -}}
+{%- endmacro -%}
+
+{#- True of what holds no statement: blanks, comments, semicolons. NULL where it is NULL. -#}
+{%- macro _is_no_statement(text) -%}
+    {%- set gap = spark_cdc._sql_gap() -%}
+    {{- return(text ~ " rlike r'^(?:" ~ gap ~ ';)*+' ~ gap ~ "\\z'") -}}
+{%- endmacro -%}
+
+{#- False of a number, a truth value or an object in the place of a statement, and of none. -#}
+{%- macro _may_be_statement(text) -%}
+    {{- return('coalesce(' ~ text ~ " rlike r'^\\s*+(?!(?:true|false)\\z)(?:[A-Za-z(#]|/[*]|--)', false)") -}}
 {%- endmacro -%}
 
 {#- A number that orders, 0 where there is none (also as one of the texts `nulls`), NULL where the text is no number. -#}

@@ -164,8 +164,7 @@
         {%- set local_text = "^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\\.[0-9]{1,6}+0*+)?\\z" -%}
         {%- set instant_text = local_text | replace('\\z', '(?:Z|[+-][0-9]{2}:?[0-9]{2})\\z') -%}
         {%- if family == 'timestamp_ntz' -%}
-            {%- set utc = "timestampadd(MICROSECOND, unix_micros(try_cast(" ~ text
-                ~ " as timestamp)), timestamp_ntz'1970-01-01 00:00:00')" -%}
+            {%- set utc = spark_cdc._clock_in_utc('try_cast(' ~ text ~ ' as timestamp)') -%}
             {{- return(
                 "case when " ~ text ~ " rlike r'" ~ local_text ~ "' then try_cast(" ~ text ~ " as timestamp_ntz)"
                 ~ " when " ~ text ~ " rlike r'" ~ instant_text ~ "' then convert_timezone('UTC', " ~ zone ~ ", " ~ utc ~ ") end"
@@ -194,8 +193,7 @@
     {%- set local_text = "^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\\.[0-9]{1,6}+0*+)?" -%}
     {%- set offset_text = local_text ~ ' ' ~ spark_cdc._offset_pattern() ~ '\\z' -%}
     {%- set region_text = local_text ~ ' ' ~ spark_cdc._region_pattern() ~ '\\z' -%}
-    {%- set utc = "timestampadd(MICROSECOND, unix_micros(try_cast(" ~ text
-        ~ " as timestamp)), timestamp_ntz'1970-01-01 00:00:00')" -%}
+    {%- set utc = spark_cdc._clock_in_utc('try_cast(' ~ text ~ ' as timestamp)') -%}
     {%- set local = 'try_cast(regexp_extract(' ~ text ~ ", r'^(.*) [^ ]++\\z', 1) as timestamp_ntz)" -%}
     {%- if column.family == 'timestamp_ntz' -%}
         {{- return(
@@ -206,7 +204,7 @@
     {%- set of_region = spark_cdc._one_instant("regexp_extract(" ~ text ~ ", r' ([^ ]++)\\z', 1)", local, utc) -%}
     {%- set instant = "case when " ~ text ~ " rlike r'" ~ offset_text ~ "' then " ~ utc ~ " when " ~ text ~ " rlike r'"
         ~ region_text ~ "' then " ~ of_region ~ " end" -%}
-    {{- return("timestamp_micros(timestampdiff(MICROSECOND, timestamp_ntz'1970-01-01 00:00:00', " ~ instant ~ "))") -}}
+    {{- return(spark_cdc._instant_of_utc(instant)) -}}
 {%- endmacro -%}
 
 {%- macro _offset_pattern() -%}
@@ -239,10 +237,18 @@
     {%- if not modules.re.search('[A-Za-z]', time_zone) or time_zone in ['UTC', 'GMT', 'Z'] -%}
         {{- return(instant) -}}
     {%- endif -%}
-    {%- set epoch = "timestamp_ntz'1970-01-01 00:00:00'" -%}
-    {%- set local = 'try_cast(' ~ text ~ ' as timestamp_ntz)' -%}
-    {%- set utc = 'timestampadd(MICROSECOND, unix_micros(' ~ instant ~ '), ' ~ epoch ~ ')' -%}
-    {{- return('timestamp_micros(timestampdiff(MICROSECOND, ' ~ epoch ~ ', ' ~ spark_cdc._one_instant(zone, local, utc) ~ '))') -}}
+    {{- return(spark_cdc._instant_of_utc(
+        spark_cdc._one_instant(zone, 'try_cast(' ~ text ~ ' as timestamp_ntz)', spark_cdc._clock_in_utc(instant))
+    )) -}}
+{%- endmacro -%}
+
+{#- An instant as the local time of UTC, and back. Casts would ask the session's zone. -#}
+{%- macro _clock_in_utc(instant) -%}
+    {{- return('timestampadd(MICROSECOND, unix_micros(' ~ instant ~ "), timestamp_ntz'1970-01-01 00:00:00')") -}}
+{%- endmacro -%}
+
+{%- macro _instant_of_utc(local) -%}
+    {{- return("timestamp_micros(timestampdiff(MICROSECOND, timestamp_ntz'1970-01-01 00:00:00', " ~ local ~ '))') -}}
 {%- endmacro -%}
 
 {#- A number of units since 1970 -> timestamp; out of range it is NULL, because timestamp_millis would stop the batch. -#}

@@ -128,6 +128,13 @@ def stages(lake: Lake, new_project: Callable[..., Project]) -> Stages:
     return stages
 
 
+@pytest.fixture
+def drops_columns(lake: Lake) -> None:
+    """Only Iceberg's stages are asked: Delta refuses `drop column` without column mapping, which our tables do not set."""
+    if lake.file_format == "delta":
+        pytest.skip("Delta drops columns of tables with column mapping only")
+
+
 @pytest.mark.parametrize("table", TABLES)
 def test_fail_names_every_difference(stages: Stages, table: str) -> None:
     """Model, table, columns and both types, and what to do; nothing is written."""
@@ -216,10 +223,9 @@ def test_column_that_is_no_longer_declared_keeps_its_values(stages: Stages) -> N
     )
 
 
+@pytest.mark.usefixtures("drops_columns")
 def test_a_column_of_the_tables_alone_ends_with_its_row(stages: Stages) -> None:
     """What is inserted under a key that was deleted has none of the values of the row before."""
-    if "inserted again" not in stages.runs:
-        pytest.skip("Delta drops columns of tables with column mapping only")
     found = {}
     for stage in ("kept by tables", "inserted again"):
         stages.runs[stage].must_succeed()
@@ -232,11 +238,10 @@ def test_a_column_of_the_tables_alone_ends_with_its_row(stages: Stages) -> None:
         assert found["inserted again", name] == [("n1 new", None), (None, ["note"])]
 
 
+@pytest.mark.usefixtures("drops_columns")
 @pytest.mark.parametrize("table", TABLES)
 def test_sync_all_columns_drops_it(stages: Stages, table: str) -> None:
     """In the tables over the changes too."""
-    if "dropped" not in stages.runs:
-        pytest.skip("Delta drops columns of tables with column mapping only")
     stages.runs["dropped"].must_succeed()
     for row in stages.rows["dropped", table]:
         assert "note" not in row

@@ -28,9 +28,12 @@
     {{- return('cast(null as string)' if text is none else spark_cdc._literal(text)) -}}
 {%- endmacro -%}
 
-{#- `expression` evaluated once and used in `body` under `name`: SQL has no other way inside one expression. -#}
+{#-
+    `expression` evaluated once and used in `body` under `name`: SQL has no other way inside one expression. With get(), because
+    `[0]` costs Spark's analyzer one walk more over the whole query.
+-#}
 {%- macro _let(name, expression, body) -%}
-    {{- return('transform(array(' ~ expression ~ '), ' ~ name ~ ' -> ' ~ body ~ ')[0]') -}}
+    {{- return('get(transform(array(' ~ expression ~ '), ' ~ name ~ ' -> ' ~ body ~ '), 0)') -}}
 {%- endmacro -%}
 
 {#- `numbers` as the property has them, with commas between. -#}

@@ -92,7 +92,7 @@
     {#- Of MongoDB the documents are read first, and its own header asks for the row of a delete. -#}
     {%- set no_row_before = "event.op = 'd' and coalesce(size(event.before), 0) < 1 and "
         ~ ('coalesce(size(event.after), 0) < 1 and ' if is_cloudcanal else '')
-        ~ 'coalesce(size(' ~ spark_cdc._debezium_key('key') ~ '), 0) < 1' -%}
+        ~ 'coalesce(size(row_of_key), 0) < 1' -%}
     {%- set no_place = 'event.op in (' ~ spark_cdc._literals(rows + ['t']) ~ ') and '
         ~ spark_cdc._debezium_has_no_place('event.source', 'event.op') -%}
     {#- Flink's writers name no source at all, and the topic is then the table. -#}
@@ -141,6 +141,7 @@
     {%- endset -%}
     {{- return({
         'event': 'coalesce(message.payload, named_struct(' ~ event_fields | join(', ') ~ '))',
+        'beside_event': spark_cdc._debezium_rows_of_keys(),
         'nested': "case when contains(value, '\"payload\"') or contains(value, '\\\\u') then "
             ~ spark_cdc._keys_of('payload') ~ ' end',
         'kind': kind,
@@ -266,14 +267,17 @@
     {%- set json = 'case when ' ~ may_be_rewritten ~ ' then ' ~ spark_cdc._quote_numbers(text) ~ ' else ' ~ text ~ ' end' -%}
     {%- set read = "from_json(concat('{\"key\":[', " ~ json ~ ", '],\"is_read\":true}'), 'key array<map<string,string>>, is_read boolean', "
         ~ "map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false'))" -%}
+    {%- set names = 'case when read.is_read and size(read.key) = 1 then get(read.key, 0) end' -%}
+    {%- set payload = "element_at(names, 'payload')" -%}
     {%- set has_schema = "map_contains_key(names, 'payload') and size(names) = if(map_contains_key(names, 'schema'), 2, 1) "
-        ~ "and coalesce(startswith(names['payload'], '{'), true)" -%}
-    {%- set names = spark_cdc._let('names', 'read.key[0]', 'case when ' ~ has_schema
-        ~ " then coalesce(from_json(names['payload'], 'map<string,string>'), map()) else names end") -%}
-    {%- set columns = spark_cdc._let('read', read, 'case when read.is_read and size(read.key) = 1 then ' ~ names ~ ' end') -%}
-    {%- set columns = spark_cdc._let('columns', columns, 'case when ' ~ may_be_rewritten ~ ' then '
-        ~ spark_cdc._unquoted_image('columns') ~ ' else columns end') -%}
-    {{- return('case when ' ~ spark_cdc._has_lone_surrogate(text) ~ ' then null else ' ~ columns ~ ' end') -}}
+        ~ 'and coalesce(startswith(' ~ payload ~ ", '{'), true)" -%}
+    {%- set columns = 'case when ' ~ has_schema ~ ' then coalesce(from_json(' ~ payload
+        ~ ", 'map<string,string>'), map()) else names end" -%}
+    {%- set exact_columns = 'case when ' ~ may_be_rewritten ~ ' then ' ~ spark_cdc._unquoted_image('columns') ~ ' else columns end' -%}
+    {{- return(
+        'case when ' ~ spark_cdc._has_lone_surrogate(text) ~ ' then null else '
+        ~ spark_cdc._let('read', read, spark_cdc._let('names', names, spark_cdc._let('columns', columns, exact_columns))) ~ ' end'
+    ) -}}
 {%- endmacro -%}
 
 {#- Headers of the second half of a key change, of which there is one, and what it says of the key before. -#}
@@ -283,6 +287,18 @@
 
 {%- macro _debezium_old_key() -%}
     {{- return('cast(get(' ~ spark_cdc._debezium_old_keys() ~ ', 0).value as string)') -}}
+{%- endmacro -%}
+
+{#- What a delete without a before image has of its row, and the second half of a key change of the row before. -#}
+{%- macro _debezium_rows_of_keys() -%}
+    {%- set op = 'coalesce(message.payload.op, message.op)' -%}
+    {%- set before = 'coalesce(message.payload.before, message.before)' -%}
+    {{- return({
+        'row_of_key': 'case when ' ~ op ~ " = 'd' and coalesce(size(" ~ before ~ '), 0) < 1 then '
+            ~ spark_cdc._debezium_key('key') ~ ' end',
+        'old_row_of_key': 'case when ' ~ op ~ " = 'c' and size(headers) > 0 then "
+            ~ spark_cdc._debezium_key(spark_cdc._debezium_old_key()) ~ ' end',
+    }) -}}
 {%- endmacro -%}
 
 {#- Column -> semantic type name, or the plain type's; a decimal's scale follows in parentheses. -#}
@@ -307,24 +323,23 @@
     {%- if dialect == 'flat' -%}
         {{- return(spark_cdc._debezium_flat_rows()) -}}
     {%- endif -%}
-    {%- set old_key = spark_cdc._debezium_key(spark_cdc._debezium_old_key()) -%}
     {%- if dialect == 'cloudcanal' -%}
         {{- return(spark_cdc._debezium_cloudcanal_rows()) -}}
     {%- endif -%}
     {%- set op -%}
         case event.op
-            when 'c' then case when {{ old_key }} is null then 'insert' else 'update' end
+            when 'c' then case when old_row_of_key is null then 'insert' else 'update' end
             when 'u' then 'update' when 'd' then 'delete' else 'snapshot'
         end
     {%- endset -%}
     {%- set known_before = spark_cdc._debezium_without_placeholders('event.before') -%}
-    {%- set old_row = 'case when size(event.before) > 0 then ' ~ known_before ~ ' else ' ~ spark_cdc._debezium_key('key') ~ ' end' -%}
+    {%- set old_row = 'case when size(event.before) > 0 then ' ~ known_before ~ ' else row_of_key end' -%}
     {%- set image -%}
         case when event.op = 'd' then {{ old_row }} else {{ spark_cdc._debezium_without_placeholders('event.after') }} end
     {%- endset -%}
     {%- set before -%}
         case
-            when event.op = 'c' then {{ old_key }}
+            when event.op = 'c' then old_row_of_key
             when event.op = 'd' or event.op = 'u' and size(event.before) > 0 then {{ old_row }}
         end
     {%- endset -%}
@@ -342,7 +357,7 @@
         case
             when size(event.before) > 0 then event.before
             when size(event.after) > 0 then event.after
-            else {{ spark_cdc._debezium_key('key') }}
+            else row_of_key
         end
     {%- endset -%}
     {{- return({
@@ -552,35 +567,45 @@
             {%- set is_other = 'case when octet_length(' ~ text ~ ') % 4 = 0 and ' ~ is_decimal ~ ' then coalesce(not '
                 ~ spark_cdc._debezium_is_bare(text, column) ~ ', true) end' -%}
         {%- endif -%}
-        {%- set as_said = spark_cdc._debezium_clock(text, column, time_zone) if is_epoch and is_time else plain -%}
+        {%- set is_clock = is_epoch and is_time and column.encoding != 'days' -%}
+        {%- set as_said = spark_cdc._debezium_clock(spark_cdc._epoch_microseconds(text, column.encoding), family, time_zone)
+            if is_clock else plain -%}
         {{- return(as_said if is_other == 'false' else 'case when ' ~ is_other ~ ' then null else ' ~ as_said ~ ' end') -}}
     {%- elif is_time and dialect != 'cloudcanal' -%}
         {%- do read_as.append(
             'when ' ~ type ~ " in ('io.debezium.time.IsoDate', 'io.debezium.time.IsoTimestamp') then "
             ~ spark_cdc.value("rtrim('Z', " ~ text ~ ')', column, time_zone)
         ) -%}
-        {%- for encoding, names in types_of.items() if encoding in spark_cdc._encodings(family) -%}
-            {%- do read_as.append(
-                'when ' ~ type ~ ' in (' ~ spark_cdc._literals(names) ~ ') then '
-                ~ spark_cdc._debezium_clock(text, dict(column, encoding=encoding), time_zone)
-            ) -%}
-        {%- endfor -%}
         {%- if family == 'date' -%}
             {#- Where the schema knows the column, a number of any other type is no day: a year, a time, an amount. -#}
             {%- do read_as.append(
-                'when ' ~ no_type ~ ' then case when ' ~ spark_cdc._debezium_is_bare(text, column) ~ ' then '
-                ~ spark_cdc.value(text, dict(column, encoding='days'), time_zone) ~ ' else ' ~ plain ~ ' end'
+                'when case when ' ~ type ~ ' in (' ~ spark_cdc._literals(types_of.days) ~ ') then true when ' ~ no_type ~ ' then '
+                ~ spark_cdc._debezium_is_bare(text, column) ~ ' else false end then '
+                ~ spark_cdc.value(text, dict(column, encoding='days'), time_zone)
             ) -%}
         {%- endif -%}
-    {%- elif family == 'string' -%}
-        {%- for encoding, names in types_of.items() if encoding in spark_cdc._encodings(family) -%}
-            {%- set as_time = spark_cdc.value(text, dict(column, encoding=encoding), time_zone) -%}
-            {#- CloudCanal's schema is Debezium's and its values are texts: digits may be the one or the other. -#}
-            {%- do read_as.append(
-                'when ' ~ type ~ ' in (' ~ spark_cdc._literals(names) ~ ') then '
-                ~ (as_time if dialect != 'cloudcanal' else 'case when contains(' ~ text ~ ", ':') then " ~ plain ~ ' end')
+        {%- set epochs = [] -%}
+        {%- for encoding in ['milliseconds', 'microseconds', 'nanoseconds'] -%}
+            {%- do epochs.append(
+                'when ' ~ type ~ ' in (' ~ spark_cdc._literals(types_of[encoding]) ~ ') then '
+                ~ spark_cdc._epoch_microseconds(text, encoding)
             ) -%}
         {%- endfor -%}
+        {%- do read_as.append(
+            'when ' ~ type ~ ' in (' ~ spark_cdc._literals(types_of.milliseconds + types_of.microseconds + types_of.nanoseconds)
+            ~ ') then ' ~ spark_cdc._debezium_clock('case ' ~ epochs | join(' ') ~ ' end', family, time_zone)
+        ) -%}
+    {%- elif family == 'string' -%}
+        {%- set times = types_of.time_milliseconds + types_of.time_microseconds + types_of.time_nanoseconds -%}
+        {%- set per_second = 'case when ' ~ type ~ ' in (' ~ spark_cdc._literals(types_of.time_milliseconds) ~ ') then 1000L when '
+            ~ type ~ ' in (' ~ spark_cdc._literals(types_of.time_microseconds) ~ ') then 1000000L else 1000000000L end' -%}
+        {#- CloudCanal's schema is Debezium's and its values are texts: digits may be the one or the other. -#}
+        {%- do read_as.append(
+            'when ' ~ type ~ ' in (' ~ spark_cdc._literals(times) ~ ') then ' ~ (
+                spark_cdc._time_of_day(text, per_second) if dialect != 'cloudcanal'
+                else 'case when contains(' ~ text ~ ", ':') then " ~ plain ~ ' end'
+            )
+        ) -%}
         {%- if dialect != 'cloudcanal' -%}
             {%- do read_as.append(
                 'when octet_length(' ~ text ~ ') % 4 = 0 and ' ~ is_decimal ~ ' then case when '
@@ -605,24 +630,27 @@
         {%- endfor -%}
         {%- set untyped = 'false' if dialect == 'cloudcanal' else '(' ~ may_be_quoted | join(' or ') ~ ' or size(headers) > 0) and '
             ~ text ~ " <> 'Infinity' and " ~ text ~ " not rlike '[.-]'" -%}
-        {%- set is_bare = spark_cdc._debezium_is_bare(text, column) -%}
-        {%- set of_bits = ' when not ' ~ is_bare ~ ' and ' ~ type ~ " = 'io.debezium.data.Bits' then "
-            ~ spark_cdc.value(text, dict(column, encoding='bits'), time_zone) if family == 'bigint' else '' -%}
+        {%- set of_bits = 'case when ' ~ type ~ " = 'io.debezium.data.Bits' and "
+            ~ spark_cdc._debezium_is_bare(text, column) ~ ' = false then '
+            ~ spark_cdc.value(text, dict(column, encoding='bits'), time_zone) ~ ' end' if family == 'bigint' else 'null' -%}
         {%- do read_as.append(
-            'when octet_length(' ~ text ~ ') % 4 = 0 and case when ' ~ no_type ~ ' then ' ~ untyped ~ ' else ' ~ may_be_bytes
-            ~ ' end then case when ' ~ is_bare ~ ' then ' ~ plain ~ of_bits ~ ' end'
+            'when case when octet_length(' ~ text ~ ') % 4 = 0 and case when ' ~ no_type ~ ' then ' ~ untyped ~ ' else ' ~ may_be_bytes
+            ~ ' end then not coalesce(' ~ spark_cdc._debezium_is_bare(text, column) ~ ', false) else false end then ' ~ of_bits
         ) -%}
     {%- endif -%}
     {{- return('case ' ~ read_as | join(' ') ~ ' else ' ~ plain ~ ' end' if read_as else plain) -}}
 {%- endmacro -%}
 
 {#- A number of Debezium's is what a wall clock showed, counted as if the clock stood in UTC: an instant has a text. -#}
-{%- macro _debezium_clock(text, column, time_zone) -%}
-    {%- if column.family != 'timestamp' or time_zone == 'UTC' -%}
-        {{- return(spark_cdc.value(text, column)) -}}
+{%- macro _debezium_clock(microseconds, family, time_zone) -%}
+    {%- if family == 'timestamp' and time_zone == 'UTC' -%}
+        {{- return('timestamp_micros(' ~ microseconds ~ ')') -}}
     {%- endif -%}
-    {%- set shown = spark_cdc.value(text, dict(column, family='timestamp_ntz')) -%}
-    {{- return(spark_cdc._instant_of_local('cast(' ~ shown ~ ' as string)', time_zone)) -}}
+    {%- set shown = spark_cdc._clock_of_microseconds(microseconds) -%}
+    {%- if family == 'timestamp' -%}
+        {{- return(spark_cdc._instant_of_local('cast(' ~ shown ~ ' as string)', time_zone)) -}}
+    {%- endif -%}
+    {{- return(spark_cdc._date_at_midnight(shown) if family == 'date' else shown) -}}
 {%- endmacro -%}
 
 {#-
@@ -655,54 +683,62 @@
     ) -}}
 {%- endmacro -%}
 
-{#- A bare number is itself (the converter's decimal.format=NUMERIC), a text is base64 of the number without its point. -#}
-{%- macro _debezium_decimal_text(text, column, type) -%}
-    {%- set scale = spark_cdc._debezium_scale(type) -%}
-    {%- set is_bare = spark_cdc._debezium_is_bare(text, column) -%}
-    {#- 5E--2 is 5E2. -#}
-    {%- set unscaled = "replace(concat(cast(" ~ spark_cdc._big_endian_integer(text) ~ " as string), 'E-', " ~ scale ~ "), '--')" -%}
-    {{- return('case ' ~ is_bare ~ ' when false then ' ~ unscaled ~ ' when true then ' ~ text ~ ' end') -}}
-{%- endmacro -%}
-
-{%- macro _debezium_scale(type) -%}
-    {{- return('regexp_extract(' ~ type ~ ", r'\\((-?[0-9]+)\\)', 1)") -}}
-{%- endmacro -%}
-
 {#-
-    By the schema, where it is there: base64 with its scale, bits, or a text that is the number. Without it only a number that
-    cannot be base64 is certain; the declared scale is the source's only where the column says `from base64`.
+    By the schema, where it is there: base64 of the number without its point, bits, or a text that is the number; a bare number is
+    itself (the converter's decimal.format=NUMERIC). Without it only a number that cannot be base64 is certain; the declared scale
+    is the source's only where the column says `from base64`.
 -#}
 {%- macro _debezium_decimal(text, column, type, dialect) -%}
-    {%- set as_text = spark_cdc.value('number', dict(column, encoding='text')) -%}
-    {%- set plain = spark_cdc._let('number', text, as_text) -%}
     {%- set is_decimal = 'startswith(' ~ type ~ ", 'org.apache.kafka.connect.data.Decimal')" -%}
     {%- set is_bare = spark_cdc._debezium_is_bare(text, column) -%}
     {%- set is_not_base64 = '(' ~ text ~ " rlike '[.-]' or octet_length(" ~ text ~ ') % 4 <> 0)' -%}
-    {%- if dialect == 'cloudcanal' and column.encoding is none -%}
+    {%- set scale = 'regexp_extract(' ~ type ~ ", r'\\((-?[0-9]+)\\)', 1)" -%}
+    {%- if column.encoding -%}
+        {%- set unscaled = spark_cdc._debezium_unscaled(
+            text, 'case when ' ~ is_decimal ~ ' then ' ~ scale ~ " else '" ~ column.scale ~ "' end"
+        ) -%}
+        {%- set number -%}
+            case
+                when is_bare then {{ text }}
+                when not is_bare then {{ unscaled }}
+            end
+        {%- endset -%}
+    {%- elif dialect == 'cloudcanal' -%}
         {#- The page has texts in its samples and Debezium's schema in its words: a text that both can be is neither. -#}
         {{- return(
             'case when ' ~ is_not_base64 ~ ' or not coalesce(' ~ is_decimal ~ ' or ' ~ type
-            ~ " in ('bytes', 'io.debezium.data.Bits'), false) or " ~ is_bare ~ ' then ' ~ plain ~ ' end'
+            ~ " in ('bytes', 'io.debezium.data.Bits'), false) or " ~ is_bare ~ ' then ' ~ spark_cdc.value(text, column) ~ ' end'
         ) -}}
+    {%- else -%}
+        {%- set is_bare = 'case when case when startswith(' ~ text ~ ", '{') then false when coalesce(" ~ type ~ ", '') = '' then not "
+            ~ is_not_base64 ~ ' else ' ~ is_decimal ~ ' or ' ~ type ~ " = 'io.debezium.data.Bits' end then " ~ is_bare ~ ' end' -%}
+        {#- VariableScaleDecimal. from_json alone reads a bare number as a text, and the last of two fields of one name. -#}
+        {%- set own_scale, digits = '"scale"\\s*+:\\s*+-?[0-9]++\\s*+', '"value"\\s*+:\\s*+"(?:[^"\\\\]++|\\\\.)*+"\\s*+' -%}
+        {%- set object = '^\\{\\s*+(?:' ~ own_scale ~ ',\\s*+' ~ digits ~ '|' ~ digits ~ ',\\s*+' ~ own_scale ~ ')}\\z' -%}
+        {%- set variable = 'from_json(regexp_extract(' ~ text ~ ", r'" ~ object ~ "', 0), 'scale string, value string')" -%}
+        {%- set unscaled = spark_cdc._debezium_unscaled(
+            'case when ' ~ is_decimal ~ ' then case when not is_bare then ' ~ text ~ ' end else ' ~ variable ~ '.value end',
+            'case when ' ~ is_decimal ~ ' then ' ~ scale ~ ' else ' ~ variable ~ '.scale end'
+        ) -%}
+        {%- set number -%}
+            case
+                when {{ is_decimal }} and is_bare then {{ text }}
+                when {{ is_decimal }} or startswith({{ text }}, '{') then {{ unscaled }}
+                when {{ type }} = 'io.debezium.data.Bits' then {# -#}
+                    case when not is_bare then {{ spark_cdc._unsigned_integer(text, 'bits') }} end
+                when {{ type }} = 'bytes' then null
+                when {{ type }} <> '' or {{ is_not_base64 }} or is_bare then {{ text }}
+            end
+        {%- endset -%}
     {%- endif -%}
-    {%- set of_schema = 'when ' ~ is_decimal ~ ' then '
-        ~ spark_cdc._let('number', spark_cdc._debezium_decimal_text(text, column, type), as_text) -%}
-    {%- if column.encoding -%}
-        {{- return(
-            'case ' ~ of_schema ~ ' else case ' ~ is_bare ~ ' when false then ' ~ spark_cdc.value(text, column)
-            ~ ' when true then ' ~ plain ~ ' end end'
-        ) -}}
-    {%- endif -%}
-    {#- from_json alone reads a bare number as a text, and the last of two fields of one name. -#}
-    {%- set scale, digits = '"scale"\\s*+:\\s*+-?[0-9]++\\s*+', '"value"\\s*+:\\s*+"(?:[^"\\\\]++|\\\\.)*+"\\s*+' -%}
-    {%- set object = '^\\{\\s*+(?:' ~ scale ~ ',\\s*+' ~ digits ~ '|' ~ digits ~ ',\\s*+' ~ scale ~ ')}\\z' -%}
-    {%- set variable = 'from_json(regexp_extract(' ~ text ~ ", r'" ~ object ~ "', 0), 'scale int, value string')" -%}
-    {%- set with_own_scale = "replace(concat(cast(" ~ spark_cdc._big_endian_integer(variable ~ '.value') ~ " as string), 'E-', "
-        ~ variable ~ ".scale), '--')" -%}
+    {{- return(spark_cdc._let('is_bare', is_bare, spark_cdc._let(
+        'number', number, spark_cdc.value('number', dict(column, encoding='text'))
+    ))) -}}
+{%- endmacro -%}
+
+{#- base64 of a number without its point -> the text of the number. 5E--2 is 5E2. -#}
+{%- macro _debezium_unscaled(text, scale) -%}
     {{- return(
-        'case ' ~ of_schema ~ " when startswith(" ~ text ~ ", '{') then " ~ spark_cdc._let('number', with_own_scale, as_text)
-        ~ ' when ' ~ type ~ " = 'io.debezium.data.Bits' then case when not " ~ is_bare ~ ' then '
-        ~ spark_cdc.value(text, dict(column, encoding='bits')) ~ ' end when ' ~ type ~ " = 'bytes' then null when " ~ type
-        ~ " <> '' or " ~ is_not_base64 ~ ' or ' ~ is_bare ~ ' then ' ~ plain ~ ' end'
+        'replace(concat(cast(' ~ spark_cdc._big_endian_integer(text) ~ " as string), 'E-', " ~ scale ~ "), '--')"
     ) -}}
 {%- endmacro -%}

@@ -102,6 +102,7 @@
 
 {%- macro default__debezium_mongodb_header(dialect) -%}
     {%- set header = dict(spark_cdc._format_macro('debezium', 'header')('envelope')) -%}
+    {%- do header.pop('beside_event') -%}
     {%- set broken -%}
         (event.op in ('c', 'u', 'r') and event.has_document and event.after is null)
         or (event.has_before and event.before is null)

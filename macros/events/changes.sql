@@ -159,7 +159,7 @@ read_again as (
     relation or messages, format, dialect, source_columns,
     reading=reading,
     where=where,
-    with_types=spark_cdc._reads_types(format, dialect, columns),
+    leaves_out=['op', 'key_columns', 'ddl'] + ([] if spark_cdc._reads_types(format, dialect, columns) else ['column_types']),
     of_messages=messages is not none,
     batch='batch' if messages and not is_kept else none,
     finds_taken_offsets=messages is none

@@ -19,6 +19,7 @@
 
     errors        see `_first_error`
     event         what all others may read by that name
+    beside_event  a mapping of further names to expressions over `message`, which all others may read, too
     nested        the keys of an object below the message, which may not stand twice
     kind_of_null  the kind of a Kafka null, where it is not always a tombstone
     error_of_null the error of one, an expression that gives the code or NULL
@@ -33,14 +34,15 @@
 
     `type_codes` names the vendor whose types `cdc_type` knows the columns by, where that is not the format's own name.
 
-    `of_messages` says that the relation is a messages model: its `value` is a document already. `batch` is an expression in the
-    place of the run's own start. `finds_taken_offsets` makes a message an error where another one stands at its place.
+    `leaves_out` names columns of `_header_columns` that the caller does not read. `of_messages` says that the relation is a
+    messages model: its `value` is a document already. `batch` is an expression in the place of the run's own start.
+    `finds_taken_offsets` makes a message an error where another one stands at its place.
 
     Why maps of texts: they keep absent and null apart, show a key that stands twice, and need no declared columns.
 -#}
 {%- macro _envelope(
-    relation, format, dialect, raw_columns, exact_numbers=false, reading=none, where=none, with_types=true, of_messages=false,
-    batch=none, finds_taken_offsets=false
+    relation, format, dialect, raw_columns, exact_numbers=false, reading=none, where=none, leaves_out=[], of_messages=false, batch=none,
+    finds_taken_offsets=false
 ) -%}
     {%- set raw = spark_cdc._raw_columns(raw_columns) -%}
     {%- set header = spark_cdc._header_of(format, dialect) -%}
@@ -112,7 +114,7 @@ documents as (
     from {{ messages }}
     -- explode, so that the parse is not repeated for each field that is read
     lateral view explode(array(named_struct(
-        'document', {{ spark_cdc._parsed(format, dialect, exact_numbers, with_types) | trim | indent(8) }},
+        'document', {{ spark_cdc._parsed(format, dialect, exact_numbers, 'column_types' not in leaves_out) | trim | indent(8) }},
         'key_names', json_object_keys({{ spark_cdc._without_long_numbers('value', format, dialect) }})
         {%- if header.get('nested') %},
         'nested_key_names', {{ header.nested }}
@@ -133,7 +135,12 @@ events as (
     from documents
     lateral view explode(array({{ header.event | trim | indent(4) }})) exploded as event
     {%- else -%}
-    select *, {{ header.event | trim | indent(4) }} as event
+    select
+        *,
+        {%- for name, expression in header.get('beside_event', {}).items() %}
+        {{ expression | trim | indent(8) }} as {{ name }},
+        {%- endfor %}
+        {{ header.event | trim | indent(8) }} as event
     from documents
     {%- endif %}
 
@@ -194,6 +201,9 @@ envelopes as (
         {%- if header.get('event') %}
         event,
         {%- endif %}
+        {%- for name in header.get('beside_event', {}) %}
+        {{ name }},
+        {%- endfor %}
         error_code,
         '{{ format }}' as format,
         case
@@ -202,7 +212,7 @@ envelopes as (
             else {{ header.kind | trim | indent(12) }}
         end as kind,
         {%- for name, type in spark_cdc._header_columns().items() %}
-        {%- set is_told = header.get(name) and (with_types or name != 'column_types') %}
+        {%- set is_told = header.get(name) and name not in leaves_out %}
         {%- set value = header[name] | trim | indent(12) if is_told else 'cast(null as ' ~ type ~ ')' %}
         case when error_code is null then {{ value }} end as {{ name }}{{ ',' if not loop.last }}
         {%- endfor %}

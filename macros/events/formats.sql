@@ -37,7 +37,7 @@
 {#- What a format's header macro gives: see `_envelope`. -#}
 {%- macro _header_of(format, dialect) -%}
     {{- return(spark_cdc._known_parts(format ~ '_header', spark_cdc._format_macro(format, 'header')(dialect), [
-        'kind', 'kind_of_null', 'error_of_null', 'errors', 'event', 'event_calls_python', 'nested', 'splits_updates',
+        'kind', 'kind_of_null', 'error_of_null', 'errors', 'event', 'event_calls_python', 'beside_event', 'nested', 'splits_updates',
         'names_table', 'document', 'type_codes',
     ] + spark_cdc._header_columns().keys() | list)) -}}
 {%- endmacro -%}

@@ -80,9 +80,14 @@ row_changes as (
         ) as sequence,
         committed_at,
         transaction_id,
-        key_columns,
         column_types,
+        {%- if not columns %}
+        key_columns,
         ddl,
+        {%- endif %}
+        {%- for name in header.get('beside_event', {}) %}
+        {{ name }},
+        {%- endfor %}
         {{ 'position' if rows.get('each') else '0 as position' }},
         case kind when 'truncate' then 'truncate' when 'rows' then {{ rows.op | trim | indent(8) }} end as op,
         {{ "case when kind = 'rows' then " ~ rows.half | trim ~ ' end' if rows.get('half') else 'cast(null as string)' }} as half,
@@ -147,9 +152,9 @@ paired_changes as (
     select
         {%- for name in [
             'topic', 'partition', 'offset', 'timestamp', 'key', 'value', 'headers', 'kind', 'database_name',
-            'schema_name', 'table_name', 'vendor_sequence', 'sequence', 'committed_at', 'transaction_id', 'key_columns',
-            'column_types', 'ddl', 'position', 'op',
-        ] %}
+            'schema_name', 'table_name', 'vendor_sequence', 'sequence', 'committed_at', 'transaction_id', 'column_types',
+            'position', 'op',
+        ] + ([] if columns else ['key_columns', 'ddl']) %}
         coalesce(after_half.{{ name }}, before_half.{{ name }}) as {{ name }},
         {%- endfor %}
         coalesce(before_half.value, after_half.value) as before_value,

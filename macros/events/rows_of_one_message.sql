@@ -8,26 +8,30 @@
 {%- macro _goes_on_in_message(rows, key) -%}
     {%- set new_key, old_key = [], [] -%}
     {%- for name in key -%}
-        {%- set literal = spark_cdc._literal(name) -%}
-        {%- do new_key.append('images.image[' ~ literal ~ ']') -%}
+        {%- set name = spark_cdc._literal(name) -%}
+        {%- set new_value = 'element_at(' ~ rows.image ~ ', ' ~ name ~ ')' -%}
+        {%- do new_key.append(new_value) -%}
         {%- do old_key.append(
-            'case when map_contains_key(images.before, ' ~ literal ~ ') then images.before[' ~ literal ~ ']'
-            ~ (' else images.image[' ~ literal ~ ']' if rows.get('overlays')) ~ ' end'
+            'case when map_contains_key(' ~ rows.before ~ ', ' ~ name ~ ') then element_at(' ~ rows.before ~ ', ' ~ name ~ ')'
+            ~ (' else ' ~ new_value if rows.get('overlays')) ~ ' end'
         ) -%}
     {%- endfor -%}
-    {%- set images = "named_struct('image', " ~ rows.image ~ ", 'before', " ~ rows.before ~ ')' -%}
-    {%- set with_keys = spark_cdc._let('images', images,
-        "named_struct('image', images.image, 'before', images.before, 'key', array(" ~ new_key | join(', ')
-        ~ "), 'old_key', array(" ~ old_key | join(', ') ~ '))'
-    ) -%}
-    {%- set known = 'when map_contains_key(this.image, name) then this.image[name]' if rows.get('overlays') else '' -%}
+    {%- set new_key, old_key = 'array(' ~ new_key | join(', ') ~ ')', 'array(' ~ old_key | join(', ') ~ ')' -%}
+    {%- set all_rows -%}
+        transform({{ rows.each }}, (element, position) -> named_struct(
+            'image', {{ rows.image }}, 'key', {{ new_key }}, 'old_key', {{ old_key }}
+        ))
+    {%- endset -%}
+    {%- set before, image = rows.before, rows.image -%}
     {%- set same_values -%}
         forall(map_keys(earlier.image), name ->
             case
-                when map_contains_key(this.before, name) then this.before[name]
-                {{ known }}
-                else earlier.image[name]
-            end <=> earlier.image[name]
+                when map_contains_key({{ before }}, name) then element_at({{ before }}, name)
+                {%- if rows.get('overlays') %}
+                when map_contains_key({{ image }}, name) then element_at({{ image }}, name)
+                {%- endif %}
+                else element_at(earlier.image, name)
+            end <=> element_at(earlier.image, name)
         )
     {%- endset -%}
     {%- set keys_go_round -%}
@@ -38,17 +42,12 @@
     {%- endset -%}
     {%- set goes_on -%}
         exists(slice(all_rows, 1, position), earlier ->
-            earlier.key <=> this.old_key
+            earlier.key <=> {{ old_key }}
             and (earlier.old_key <=> earlier.key or ({{ same_values }} and not {{ keys_go_round }}))
         )
     {%- endset -%}
-    {%- set all_rows = 'transform(sequence(0, size(' ~ rows.each ~ ') - 1), position -> '
-        ~ spark_cdc._let('element', 'get(' ~ rows.each ~ ', position)', with_keys) ~ ')' -%}
     {{- return(
-        "case when position > 0 and kind = 'rows' and " ~ rows.op ~ " = 'update' then "
-        ~ spark_cdc._let('this', with_keys,
-            'case when not this.old_key <=> this.key then ' ~ spark_cdc._let('all_rows', all_rows, goes_on) ~ ' else false end'
-        )
-        ~ ' else false end'
+        "case when position > 0 and kind = 'rows' and " ~ rows.op ~ " = 'update' then case when not " ~ old_key ~ ' <=> ' ~ new_key
+        ~ ' then ' ~ spark_cdc._let('all_rows', all_rows, goes_on) ~ ' else false end else false end'
     ) -}}
 {%- endmacro -%}

@@ -11,7 +11,22 @@
     {%- set names = columns | map(attribute='literal') | join(', ') -%}
     {#- The two halves of an update are two messages. -#}
     {%- set message_before = 'before_value' if header.get('splits_updates') else 'value' -%}
-{#- In a struct, because a column of the source may have any name, also one that is used here. #}
+    {%- set is_other_value, same_value = [], [] -%}
+    {%- for column in columns -%}
+        {%- set text, same = 'before_texts.' ~ column.quoted, 'decoded_image.' ~ column.quoted -%}
+        {%- if overlays -%}
+            {%- do is_other_value.append(text ~ ' is not null') -%}
+            {%- do same_value.append('case when not map_contains_key(before, ' ~ column.literal ~ ') then ' ~ same ~ ' end') -%}
+        {%- else -%}
+            {%- set in_another_message = ' or before_value <> value' if header.get('splits_updates') and spark_cdc._is_bytes(column) -%}
+            {%- do is_other_value.append('(not ' ~ text ~ ' <=> image_texts.' ~ column.quoted ~ in_another_message ~ ')') -%}
+            {%- do same_value.append(same) -%}
+        {%- endif -%}
+    {%- endfor -%}
+{#-
+    In structs, because a column of the source may have any name, also one that is used here. A value of the old row is mostly the
+    new row's value. Side by side and not one behind the other: Spark's analyzer walks over the whole query for each step.
+#}
 decoded as (
 
     select
@@ -21,29 +36,27 @@ decoded as (
             {%- set decoded = spark_cdc._decoded(format, rows, 'image_texts.' ~ column.quoted, column, time_zone, dialect) %}
             {{ column.literal }}, {{ decoded | indent(12) }}{{ ',' if not loop.last }}
             {%- endfor %}
-        ) as decoded_image
+        ) as decoded_image,
+        case when before is not null then named_struct(
+            {%- for column in columns %}
+            {%- set text = 'before_texts.' ~ column.quoted %}
+            {%- set decoded = spark_cdc._decoded(format, rows, text, column, time_zone, dialect, message_before) %}
+            {{ column.literal }}, case when {{ is_other_value[loop.index0] }} then {{ decoded | indent(12) }} end{{ ',' if not loop.last }}
+            {%- endfor %}
+        ) end as decoded_other_values
     from {{ source }}
 
 ),
 
-{#- A value of the old row is mostly the new row's value, which is decoded already. #}
 decoded_pairs as (
 
     select
         *,
         case when before is not null then named_struct(
             {%- for column in columns %}
-            {%- set text = 'before_texts.' ~ column.quoted %}
             {{ column.literal }}, case
-                {%- if overlays %}
-                when {{ text }} is null
-                    then case when not map_contains_key(before, {{ column.literal }}) then decoded_image.{{ column.quoted }} end
-                {%- else %}
-                when {{ text }} <=> image_texts.{{ column.quoted }}
-                    {{- ' and before_value = value' if header.get('splits_updates') and spark_cdc._is_bytes(column) }}
-                    then decoded_image.{{ column.quoted }}
-                {%- endif %}
-                else {{ spark_cdc._decoded(format, rows, text, column, time_zone, dialect, message_before) | indent(16) }}
+                when {{ is_other_value[loop.index0] }} then decoded_other_values.{{ column.quoted }}
+                else {{ same_value[loop.index0] }}
             end{{ ',' if not loop.last }}
             {%- endfor %}
         ) end as decoded_before,

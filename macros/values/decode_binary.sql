@@ -51,17 +51,20 @@
     {%- set is_negative = "digits >= '8'" -%}
     {%- set words = [] -%}
     {%- for start in [1, 9, 17, 25] -%}
-        {%- set word = "cast(conv(substr(digits, " ~ start ~ ", 8), 16, 10) as decimal(10,0))" -%}
-        {%- do words.append("case when " ~ is_negative ~ " then 4294967295BD - " ~ word ~ " else " ~ word ~ " end") -%}
+        {%- do words.append(
+            "cast(cast(conv(substr(digits, " ~ start ~ ", 8), 16, 10) as bigint) ^ case when " ~ is_negative
+            ~ " then 4294967295L else 0L end as decimal(10,0))"
+        ) -%}
     {%- endfor -%}
     {%- set fold = namespace(integer=words[0]) -%}
     {%- for word in words[1:] -%}
-        {%- set fold.integer = "cast((" ~ fold.integer ~ ") * 4294967296BD + " ~ word ~ " as decimal(38,0))" -%}
+        {%- set fold.integer = 'cast(' ~ fold.integer ~ ' * 4294967296BD + ' ~ word ~ ' as decimal(38,0))' -%}
     {%- endfor -%}
     {%- set padded = "case when length(digits) between 2 and 32 then "
         ~ "lpad(digits, 32, case when digits < '8' then '0' else 'F' end) end" -%}
-    {%- set signed = "cast(case when " ~ is_negative ~ " then -1 - " ~ fold.integer ~ " else " ~ fold.integer
-        ~ " end as decimal(38,0))" -%}
+    {%- set signed = spark_cdc._let(
+        'integer', fold.integer, 'cast(case when ' ~ is_negative ~ ' then -1 - integer else integer end as decimal(38,0))'
+    ) -%}
     {{- return(spark_cdc._let(
         'digits', "hex(" ~ spark_cdc.decode_binary(text, 'base64') ~ ")", spark_cdc._let('digits', padded, signed)
     )) -}}

@@ -97,7 +97,8 @@
 {#- U+FFFD stands where a decoder met bytes that it could not read: the source's text is gone. -#}
 {%- macro _string_value(text, encoding) -%}
     {%- if encoding in ['time_milliseconds', 'time_microseconds', 'time_nanoseconds'] -%}
-        {{- return(spark_cdc._time_of_day(text, encoding)) -}}
+        {%- set per_second = {'time_milliseconds': '1000L', 'time_microseconds': '1000000L', 'time_nanoseconds': '1000000000L'} -%}
+        {{- return(spark_cdc._time_of_day(text, per_second[encoding])) -}}
     {%- endif -%}
     {{- return("case when not contains(" ~ text ~ ", '\\uFFFD') then " ~ text ~ " end") -}}
 {%- endmacro -%}
@@ -153,9 +154,9 @@
 
 {#- The date of a local time that is its midnight; a time of day does not fit a date. -#}
 {%- macro _date_at_midnight(local) -%}
-    {{- return(
-        "case when cast(cast(" ~ local ~ " as date) as timestamp_ntz) = " ~ local ~ " then cast(" ~ local ~ " as date) end"
-    ) -}}
+    {{- return(spark_cdc._let(
+        'local', local, 'case when cast(cast(local as date) as timestamp_ntz) = local then cast(local as date) end'
+    )) -}}
 {%- endmacro -%}
 
 {%- macro _timestamp_value(text, family, encoding, time_zone) -%}
@@ -180,8 +181,13 @@
     {%- if family == 'timestamp' -%}
         {{- return('timestamp_micros(' ~ microseconds ~ ')') -}}
     {%- endif -%}
-    {%- set utc = "timestampadd(MICROSECOND, " ~ microseconds ~ ", timestamp_ntz'1970-01-01 00:00:00')" -%}
+    {%- set utc = spark_cdc._clock_of_microseconds(microseconds) -%}
     {{- return(utc if time_zone == 'UTC' else "convert_timezone('UTC', " ~ zone ~ ", " ~ utc ~ ")") -}}
+{%- endmacro -%}
+
+{#- The local time that a clock of UTC showed so many microseconds after 1970 began there. -#}
+{%- macro _clock_of_microseconds(microseconds) -%}
+    {{- return('timestampadd(MICROSECOND, ' ~ microseconds ~ ", timestamp_ntz'1970-01-01 00:00:00')") -}}
 {%- endmacro -%}
 
 {#-
@@ -244,7 +250,7 @@
 
 {#- An instant as the local time of UTC, and back. Casts would ask the session's zone. -#}
 {%- macro _clock_in_utc(instant) -%}
-    {{- return('timestampadd(MICROSECOND, unix_micros(' ~ instant ~ "), timestamp_ntz'1970-01-01 00:00:00')") -}}
+    {{- return(spark_cdc._clock_of_microseconds('unix_micros(' ~ instant ~ ')')) -}}
 {%- endmacro -%}
 
 {%- macro _instant_of_utc(local) -%}
@@ -281,20 +287,22 @@
     ) -}}
 {%- endmacro -%}
 
-{#- A time of day or a signed span, as databases print it: [-]HH:MM:SS[.ffffff], hours beyond 24 included. -#}
-{%- macro _time_of_day(text, encoding) -%}
+{#-
+    A time of day or a signed span, as databases print it: [-]HH:MM:SS[.ffffff], hours beyond 24 included. `per_second` is SQL: how
+    many of the number's units are a second, 1000L, 1000000L or 1000000000L.
+-#}
+{%- macro _time_of_day(text, per_second) -%}
     {#- abs() has no answer for the least bigint. -#}
     {%- set number = 'nullif(' ~ spark_cdc._integer_value(text, 'bigint') ~ ', -9223372036854775807 - 1)' -%}
-    {%- set per_second = {'time_milliseconds': 1000, 'time_microseconds': 1000000, 'time_nanoseconds': 1000000000}[encoding] -%}
-    {%- set digits = (per_second | string | length) - 1 -%}
-    {%- set second = 'abs(number) div ' ~ per_second -%}
-    {%- set fraction = 'abs(number) % ' ~ per_second -%}
-    {{- return(spark_cdc._let('number', number,
-        "concat(case when number < 0 then '-' else '' end, lpad(cast(" ~ second ~ " div 3600 as string), "
-        ~ "greatest(2, length(cast(" ~ second ~ " div 3600 as string))), '0'), ':', lpad(cast(" ~ second
-        ~ " div 60 % 60 as string), 2, '0'), ':', lpad(cast(" ~ second ~ " % 60 as string), 2, '0'), "
-        ~ "case when " ~ fraction ~ " = 0 then '' else concat('.', trim(trailing '0' from lpad(cast(" ~ fraction
-        ~ " as string), " ~ digits ~ ", '0'))) end)"
+    {%- set span = "named_struct('number', " ~ number ~ ", 'per_second', " ~ per_second ~ ')' -%}
+    {%- set second = 'abs(span.number) div span.per_second' -%}
+    {%- set hours = 'cast(' ~ second ~ ' div 3600 as string)' -%}
+    {%- set fraction = "lpad(cast(abs(span.number) % span.per_second as string), length(cast(span.per_second as string)) - 1, '0')" -%}
+    {{- return(spark_cdc._let('span', span,
+        "concat(case when span.number < 0 then '-' else '' end, lpad(" ~ hours ~ ', greatest(2, length(' ~ hours
+        ~ ")), '0'), ':', lpad(cast(" ~ second ~ " div 60 % 60 as string), 2, '0'), ':', lpad(cast(" ~ second
+        ~ " % 60 as string), 2, '0'), "
+        ~ "rtrim('.', rtrim('0', concat('.', " ~ fraction ~ '))))'
     )) -}}
 {%- endmacro -%}
 

@@ -297,7 +297,7 @@ ENVELOPES = {
         f"'event', {one_of('i', 'u', 'd')}, 'columns', array("
         + ", ".join(
             f"named_struct('n', '{name}', 't', 'varchar(64)', 'v', texts.{name}, 'null', texts.{name} is null, 'updated', "
-            f"op = 1 and {str(name in CHANGED).lower()}, 'origin_val', "
+            f"if(op = 1, {str(name in CHANGED).lower()}, null), 'origin_val', "
             f"if(op = 1, cast({CHANGED.get(name, 'null')} as string), null))"
             for name in COLUMNS
         )

@@ -22,7 +22,8 @@
     {%- endif -%}
     {%- set header = spark_cdc._header_of(format, dialect) -%}
     {%- set rows = spark_cdc._rows_of(format, dialect) -%}
-    {%- set images = "named_struct('image', " ~ rows.image ~ ", 'before', " ~ rows.before ~ ')' -%}
+    {%- set images = "named_struct('image', " ~ spark_cdc._unquoted_image(rows.image) ~ ", 'before', "
+        ~ spark_cdc._unquoted_image(rows.before) ~ ')' -%}
     {%- if rows.get('each') -%}
         {%- set images = spark_cdc._let('element', 'get(' ~ rows.each ~ ', position)', images) -%}
     {%- endif -%}
@@ -30,13 +31,11 @@
         {%- set images = spark_cdc._let('event', header.event, images) -%}
     {%- endif -%}
     {%- set message_again = 'get(' ~ spark_cdc._parsed(format, dialect, true, false) ~ '.message, 0)' -%}
-    {%- set texts_again = spark_cdc._let('image', spark_cdc._unquoted_image('exact.image'), spark_cdc._texts('image', columns)) -%}
-    {%- set before_again = spark_cdc._let('image', spark_cdc._unquoted_image('exact.before'), spark_cdc._texts('image', columns)) -%}
     {%- set holds_other_numbers = spark_cdc._holds_other_numbers(exact_columns, rows.get('value_names') or '{}') -%}
 select
     * except (image_texts, before_texts, exact),
-    case when exact is null then image_texts else {{ texts_again | indent(4) }} end as image_texts,
-    case when exact is null then before_texts else {{ before_again | indent(4) }} end as before_texts
+    case when exact is null then image_texts else {{ spark_cdc._texts('exact.image', columns) }} end as image_texts,
+    case when exact is null then before_texts else {{ spark_cdc._texts('exact.before', columns) }} end as before_texts
 from (
     select
         *,

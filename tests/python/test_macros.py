@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from dbt_spark_cdc.macros import CompilerError, MacroLibrary
 from dbt_spark_cdc.project import project_root
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 COLUMNS = {"id": "bigint", "name": "string"}
 
@@ -87,3 +91,24 @@ def test_a_part_of_a_format_that_nothing_reads_is_a_slip(library: MacroLibrary) 
         library.call(
             "_known_parts", "acme_rows", {"op": "'insert'", "imagee": "message.row"}, ["op", "image"]
         )
+
+
+def test_no_query_comes_near_the_depth_at_which_spark_gives_up(
+    session: SparkSession, library: MacroLibrary
+) -> None:
+    """Spark's analyzer resolves a level of a query at each of its 100 walks; what a user builds upon it needs some, too."""
+    session.sql(
+        "select 'topic' as topic, 0 as partition, 0L as offset, current_timestamp() as timestamp, '' as key, '{}' as value"
+    ).createOrReplaceTempView("raw")
+    families = library.call("_type_families")
+    columns = {family: "decimal(20,4)" if family == "decimal" else family for family in families}
+    columns |= {"id": "bigint", "set": "string from set", "amount": "decimal(20,4) from base64"}
+    session.conf.set("spark.sql.analyzer.maxIterations", "80")
+    try:
+        for name, dialects in library.formats().items():
+            for dialect in (None, "flat") if "flat" in dialects else (None,):
+                session.sql(
+                    changes(library, format=name, dialect=dialect, columns=columns, time_zone="Asia/Shanghai")
+                )
+    finally:
+        session.conf.unset("spark.sql.analyzer.maxIterations")

@@ -175,7 +175,7 @@ struct<
         {{- return(spark_cdc._format_macro('oms', 'value')(text, column, time_zone, 'default')) -}}
     {%- endif -%}
     {%- if column.encoding in ['enum', 'set'] -%}
-        {{- return(spark_cdc._mysql_label(text, 'column_types[' ~ column.literal ~ ']', column.encoding)) -}}
+        {{- return(spark_cdc._mysql_label(text, column.source_type, column.encoding)) -}}
     {%- endif -%}
     {%- if column.family == 'binary' and column.encoding is none -%}
         {%- if dialect in ['tencent', 'dts', 'cloudcanal', 'dataarts'] -%}

@@ -124,7 +124,7 @@ struct<
     {%- if column.family == 'binary' and column.encoding is none -%}
         {{- return('cast(null as binary)') -}}
     {%- elif column.encoding in ['enum', 'set'] -%}
-        {{- return(spark_cdc._mysql_label(text, 'column_types[' ~ column.literal ~ ']', column.encoding)) -}}
+        {{- return(spark_cdc._mysql_label(text, column.source_type, column.encoding)) -}}
     {%- elif column.family in ['timestamp', 'timestamp_ntz'] and column.encoding in [none, 'text'] -%}
         {{- return(spark_cdc.value(spark_cdc._with_offset_minutes(text), column, time_zone)) -}}
     {%- endif -%}

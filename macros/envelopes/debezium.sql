@@ -532,7 +532,7 @@
         {#- CloudCanal's page does not say how. -#}
         {{- return('cast(null as binary)') -}}
     {%- endif -%}
-    {%- set type = 'column_types[' ~ column.literal ~ ']' -%}
+    {%- set type = column.source_type -%}
     {%- set no_type = 'coalesce(' ~ type ~ ", '') = ''" -%}
     {%- set family = column.family -%}
     {%- set is_time = family in ['date', 'timestamp', 'timestamp_ntz'] -%}

@@ -154,7 +154,7 @@ struct<
         {{- return('cast(null as string)') -}}
     {%- elif column.encoding == 'seconds' and is_mysql -%}
         {#- A number of the source may well be 0. -#}
-        {%- set type = 'column_types[' ~ column.literal ~ ']' -%}
+        {%- set type = column.source_type -%}
         {{- return(
             'case when ' ~ text ~ " rlike '^(?:0*[1-9]|-)' or not startswith(lower(" ~ type ~ "), 'timestamp') then "
             ~ spark_cdc.value(text, column, time_zone) ~ ' end'

@@ -113,7 +113,7 @@ struct<
 {#- The texts are Canal's: binaries as Latin-1 characters, ENUM and SET as numbers, whose labels stand in `t`. -#}
 {%- macro default__kafka_river_canal_value(text, column, time_zone, dialect) -%}
     {%- if column.encoding in ['enum', 'set'] -%}
-        {{- return(spark_cdc._mysql_label(text, 'column_types[' ~ column.literal ~ ']', column.encoding)) -}}
+        {{- return(spark_cdc._mysql_label(text, column.source_type, column.encoding)) -}}
     {%- endif -%}
     {%- set encoding = column.encoding or {'binary': 'latin1'}.get(column.family) -%}
     {{- return(spark_cdc.value(text, dict(column, encoding=encoding), time_zone)) -}}

@@ -201,8 +201,11 @@ left anti join read_again
 {#- Whether a declared column's value depends on the type that the message names for it: else the types need not be parsed. -#}
 {%- macro _reads_types(format, dialect, columns) -%}
     {%- set value = spark_cdc._format_macro(format, 'value') -%}
-    {%- for column in columns if 'column_types' in value('text', column, 'UTC', dialect) -%}
-        {{- return(true) -}}
+    {%- for column in columns -%}
+        {%- set decoded = value('text', column, 'UTC', dialect) -%}
+        {%- if column.source_type in decoded or 'column_types' in decoded -%}
+            {{- return(true) -}}
+        {%- endif -%}
     {%- endfor -%}
     {{- return(false) -}}
 {%- endmacro -%}

@@ -1,6 +1,7 @@
 {#-
-    Row changes with the texts of their declared columns, `image_texts` and `before_texts`: structs from here on, because a look
-    into a map costs more and each is read often.
+    Row changes with the texts of their declared columns, `image_texts` and `before_texts`, and where values depend on them with
+    the types that the message names, `source_types`: structs from here on, because a look into a map costs more and each is read
+    often.
 
     A number that Spark may have rewritten while it read the message (a bare 1.50 that came out as 1.5) is read once more from the
     message with its numbers quoted; `_holds_other_numbers` finds such messages without a second parse of all others.
@@ -13,6 +14,9 @@
     {%- set with_texts -%}
         select
             *,
+            {%- if spark_cdc._reads_types(format, dialect, columns) %}
+            {{ spark_cdc._texts('column_types', columns) }} as source_types,
+            {%- endif %}
             {{ spark_cdc._texts('image', columns) }} as image_texts,
             {{ spark_cdc._texts('before', columns) }} as before_texts
         from {{ source }}

@@ -73,6 +73,7 @@
         'encoding': encoding,
         'quoted': spark_cdc._quote(name),
         'literal': spark_cdc._literal(name),
+        'source_type': 'source_types.' ~ spark_cdc._quote(name),
     }) -}}
 {%- endmacro -%}
 

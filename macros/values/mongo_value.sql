@@ -50,7 +50,7 @@
         {{- return(value) -}}
     {%- endif -%}
     {%- set side = -1 if text.startswith('before_texts') else 1 -%}
-    {%- set type = 'substring_index(column_types[' ~ column.literal ~ "], ' before ', " ~ side ~ ')' -%}
+    {%- set type = 'substring_index(' ~ column.source_type ~ ", ' before ', " ~ side ~ ')' -%}
     {%- if column.family == 'binary' -%}
         {%- set types = {none: "'binary'", 'base64': "'binary', 'string'"}.get(column.encoding, "'string'") -%}
         {{- return('case when ' ~ type ~ ' in (' ~ types ~ ') then ' ~ value ~ ' end') -}}

@@ -26,7 +26,7 @@ def canal(kind: str, row: dict[str, str], old: dict[str, str] | None = None) -> 
 
 def test_the_models_of_the_readme_work(lake: Lake, new_project: Callable[..., Project]) -> None:
     models = dict(MODELS.findall((REPOSITORY / "README.md").read_text()))
-    assert len(models) == 7
+    assert len(models) == 8
     project = new_project("readme", models | {"models/sources.yml": SOURCES})
     lake.create_raw("raw", schema="shop")
     placed_at = "2026-01-01 12:00:00.5"

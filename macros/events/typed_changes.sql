@@ -18,8 +18,10 @@
             {%- do is_other_value.append(text ~ ' is not null') -%}
             {%- do same_value.append('case when not map_contains_key(before, ' ~ column.literal ~ ') then ' ~ same ~ ' end') -%}
         {%- else -%}
-            {%- set in_another_message = ' or before_value <> value' if header.get('splits_updates') and spark_cdc._is_bytes(column) -%}
-            {%- do is_other_value.append('(not ' ~ text ~ ' <=> image_texts.' ~ column.quoted ~ in_another_message ~ ')') -%}
+            {%- set is_in_another_message = header.get('splits_updates') and spark_cdc._is_bytes(column) -%}
+            {%- do is_other_value.append(
+                '(not ' ~ text ~ ' <=> image_texts.' ~ column.quoted ~ (' or before_value <> value' if is_in_another_message else '') ~ ')'
+            ) -%}
             {%- do same_value.append(same) -%}
         {%- endif -%}
     {%- endfor -%}

@@ -488,8 +488,9 @@
     {{- return({
         'event': event,
         'kind': kind,
-        'kind_of_null': 'case when size(' ~ spark_cdc._debezium_key('key') ~ ") > 0 then 'rows' else 'tombstone' end",
-        'error_of_null': "case when startswith(ltrim(key), '{') and " ~ spark_cdc._debezium_key('key') ~ " is null then 'key_missing' end",
+        'beside_event': {'row_of_key': 'case when value is null then ' ~ spark_cdc._debezium_key('key') ~ ' end'},
+        'kind_of_null': "case when size(row_of_key) > 0 then 'rows' else 'tombstone' end",
+        'error_of_null': "case when startswith(ltrim(key), '{') and row_of_key is null then 'key_missing' end",
         'database_name': "coalesce(event['__db'], event['__source_db'], try_element_at(split(" ~ schema_name ~ ", r'\\.'), -2), "
             ~ database_of_null ~ ')',
         'schema_name': "coalesce(event['__schema'], event['__source_schema'])",
@@ -517,7 +518,7 @@
     {%- endset -%}
     {%- set row = "map_filter(event, (name, text) -> not startswith(name, '__') and (text is null or text not in ("
         ~ spark_cdc._debezium_placeholders() | join(', ') ~ ')))' -%}
-    {%- set image = 'case when value is null then ' ~ spark_cdc._debezium_key('key') ~ ' else ' ~ row ~ ' end' -%}
+    {%- set image = 'case when value is null then row_of_key else ' ~ row ~ ' end' -%}
     {{- return({
         'op': op, 'image': image, 'before': 'case when ' ~ is_delete ~ ' then ' ~ image ~ ' end', 'tells_quotes': true,
     }) -}}

@@ -19,7 +19,8 @@
 
     errors        see `_first_error`
     event         what all others may read by that name
-    beside_event  a mapping of further names to expressions over `message`, which all others may read, too
+    beside_event  a mapping of further names to expressions over the same, which all others may read, too; not of an event that
+                  calls Python
     nested        the keys of an object below the message, which may not stand twice
     kind_of_null  the kind of a Kafka null, where it is not always a tombstone
     error_of_null the error of one, an expression that gives the code or NULL

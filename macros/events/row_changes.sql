@@ -39,7 +39,6 @@
 {%- macro _row_changes(format, dialect, where, columns=none, key=[]) -%}
     {%- set header = spark_cdc._header_of(format, dialect) -%}
     {%- set rows = spark_cdc._rows_of(format, dialect) -%}
-    {%- set reads_types = ['source_types'] if columns and spark_cdc._reads_types(format, dialect, columns) else [] -%}
     {%- set old_key_columns = (columns or []) | selectattr('name', 'in', key) | list if rows.get('old_key') else [] -%}
 row_changes as (
 
@@ -155,7 +154,7 @@ paired_changes as (
             'topic', 'partition', 'offset', 'timestamp', 'key', 'value', 'headers', 'kind', 'database_name',
             'schema_name', 'table_name', 'vendor_sequence', 'sequence', 'committed_at', 'transaction_id', 'column_types',
             'position', 'op',
-        ] + (reads_types if columns else ['key_columns', 'ddl']) %}
+        ] + (['key_columns', 'ddl'] if not columns else ['source_types'] if spark_cdc._reads_types(format, dialect, columns) else []) %}
         coalesce(after_half.{{ name }}, before_half.{{ name }}) as {{ name }},
         {%- endfor %}
         coalesce(before_half.value, after_half.value) as before_value,

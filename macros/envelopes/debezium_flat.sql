@@ -1,0 +1,111 @@
+{#-
+    The flat dialect: one map of texts; `__` fields are Debezium's. A record inside {schema, payload} is unwrapped, but not a
+    row whose columns have these names: the converter's `payload` is an object and never a text.
+
+    A null value with a key deletes the row of that key: by default it is all that a delete leaves, and after a delete that was
+    rewritten it says the same once more.
+-#}
+{%- macro _debezium_flat_header() -%}
+    {%- set is_wrapped -%}
+        size(message) = 2 and map_contains_key(message, 'payload') and map_contains_key(message, 'schema')
+        and coalesce(startswith(message['schema'], '{'), true)
+        and (
+            contains(value, '"payload":{')
+            or value rlike r'"payload"\s*+:\s*+(?:\{|null\s*+[,}])'
+        )
+    {%- endset -%}
+    {%- set event -%}
+        case when {{ is_wrapped }} then coalesce(from_json(message['payload'], 'map<string,string>'), map()) else message end
+    {%- endset -%}
+    {%- set names = 'map_keys(event)' -%}
+    {%- set is_mark -%}
+        (
+            map_contains_key(event, 'event_count') and map_contains_key(event, 'data_collections')
+            and size(array_except({{ names }}, array('status', 'id', 'event_count', 'data_collections', 'ts_ms'))) = 0
+        )
+    {%- endset -%}
+    {%- set is_ddl -%}
+        (
+            map_contains_key(event, 'tableChanges') and map_contains_key(event, 'source') and map_contains_key(event, 'ddl')
+            and size(array_except(
+                {{ names }}, array('source', 'ts_ms', 'databaseName', 'schemaName', 'ddl', 'tableChanges')
+            )) = 0
+        )
+    {%- endset -%}
+    {%- set kind -%}
+        case
+            when {{ names }} = array('ts_ms') then 'heartbeat'
+            when {{ is_ddl }} then 'ddl'
+            when {{ is_mark }} and event['status'] = 'BEGIN' then 'begin'
+            when {{ is_mark }} and event['status'] = 'END' then 'commit'
+            else 'rows'
+        end
+    {%- endset -%}
+    {%- set schema = 'case when ' ~ is_wrapped ~ " then message['schema'] when value is null then get_json_object(key, '$.schema') end" -%}
+    {%- set schema_name = "regexp_replace(get_json_object(" ~ schema ~ ", '$.name'), r'\\.(Value|Envelope|Key)$', '')" -%}
+    {%- set types = "from_json(" ~ schema ~ ", 'fields array<struct<field: string, type: string, name: string, "
+        ~ "parameters: struct<scale: string>>>').fields" -%}
+    {%- set table_name -%}
+        coalesce(event['__table'], event['__source_table'], case when {{ kind }} = 'rows' then {# -#}
+            try_element_at(split(coalesce({{ schema_name }}, topic), r'\.'), -1) end)
+    {%- endset -%}
+    {#- Of server.database.table, as topics of MySQL and its kin are named. -#}
+    {%- set database_of_null = "case when value is null and topic like '%.%.%' then element_at(split(topic, r'\\.'), -2) end" -%}
+    {%- set is_envelope = "map_contains_key(event, 'op') and map_contains_key(event, 'source') and map_contains_key(event, 'after')" -%}
+    {%- set contradicts -%}
+        event['__deleted'] not in ('true', 'false')
+        or event['__deleted'] = 'true' and event['__op'] <> 'd'
+        or event['__deleted'] = 'false' and event['__op'] = 'd'
+        or coalesce(event['__table'], event['__source_table']) = ''
+        {%- for name in ['db', 'schema', 'table'] %}
+        or event['__{{ name }}'] <> event['__source_{{ name }}']
+        {%- endfor %}
+    {%- endset -%}
+    {%- set names_of = {} -%}
+    {%- for name in ['__db', '__schema', '__table', '__source_db', '__source_schema', '__source_table'] -%}
+        {%- do names_of.update({name: "event['" ~ name ~ "']"}) -%}
+    {%- endfor -%}
+    {%- set errors = {
+        'duplicate_key': spark_cdc._names_twice(names),
+        'other_format': 'size(event) = 0 or (' ~ is_envelope ~ ')',
+        'unknown_op': "event['__op'] not in ('c', 'u', 'd', 'r')",
+        'other_structure': contradicts ~ ' or ' ~ spark_cdc._is_nested(names_of),
+    } -%}
+    {{- return({
+        'event': event,
+        'kind': kind,
+        'beside_event': {'row_of_key': 'case when value is null then ' ~ spark_cdc._debezium_key('key') ~ ' end'},
+        'kind_of_null': "case when size(row_of_key) > 0 then 'rows' else 'tombstone' end",
+        'error_of_null': "case when startswith(ltrim(key), '{') and row_of_key is null then 'key_missing' end",
+        'database_name': "coalesce(event['__db'], event['__source_db'], try_element_at(split(" ~ schema_name ~ ", r'\\.'), -2), "
+            ~ database_of_null ~ ')',
+        'schema_name': "coalesce(event['__schema'], event['__source_schema'])",
+        'table_name': table_name,
+        'op': "event['__op']",
+        'sequence': 'cast(array() as array<decimal(20,0)>)',
+        'committed_at': 'coalesce(' ~ spark_cdc._instant("nullif(event['__source_ts_us'], '0')", 'microseconds') ~ ', '
+            ~ spark_cdc._instant("nullif(event['__source_ts_ms'], '0')", 'milliseconds') ~ ')',
+        'key_columns': 'map_keys(' ~ spark_cdc._debezium_key('key') ~ ')',
+        'column_types': spark_cdc._debezium_types(types),
+        'ddl': 'case when ' ~ is_ddl ~ " then event['ddl'] end",
+        'errors': errors,
+    }) -}}
+{%- endmacro -%}
+
+{%- macro _debezium_flat_rows() -%}
+    {%- set is_delete = "coalesce(value is null or event['__deleted'] = 'true' or event['__op'] = 'd', false)" -%}
+    {%- set op -%}
+        case
+            when {{ is_delete }} then 'delete'
+            when event['__op'] = 'c' then 'insert'
+            when event['__op'] = 'r' then 'snapshot'
+            else 'update'
+        end
+    {%- endset -%}
+    {%- set row = "map_filter(event, (name, text) -> not startswith(name, '__') and (text is null or text not in ("
+        ~ spark_cdc._debezium_placeholders() | join(', ') ~ ')))' -%}
+    {%- set image = 'case when value is null then row_of_key else ' ~ row ~ ' end' -%}
+    {{- return({
+        'op': op, 'image': image, 'before': 'case when ' ~ is_delete ~ ' then ' ~ image ~ ' end', 'tells_quotes': true,
+    }) -}}
+{%- endmacro -%}

@@ -25,9 +25,9 @@
     )) -}}
 {%- endmacro -%}
 
-{%- macro _current_rows_of_effects(effects, changes, key, columns, carries_over, variants=[], patched=[], options={}) -%}
+{%- macro _current_rows_of_effects(effects, changes, key, columns, carries_over, variants=[], patched=[], options={}, are_whole=false) -%}
 with {{ 'recursive ' if carries_over }}{{ spark_cdc._row_state_ctes(
-    effects, changes, key, columns, carries_over, variants, patched
+    effects, changes, key, columns, carries_over, variants, patched, are_whole
 ) }},
 
 row_states_in_order as (

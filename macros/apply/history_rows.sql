@@ -40,19 +40,45 @@
     )) -}}
 {%- endmacro -%}
 
-{%- macro _history_rows_of_effects(effects, changes, key, columns, carries_over, variants=[], patched=[], options={}) -%}
+{%- macro _history_rows_of_effects(effects, changes, key, columns, carries_over, variants=[], patched=[], options={}, are_whole=false) -%}
 with {{ 'recursive ' if carries_over }}{{ spark_cdc._row_state_ctes(
-    effects, changes, key, columns, carries_over, variants, patched
+    effects, changes, key, columns, carries_over, variants, patched, are_whole
 ) }},
 
 {{ spark_cdc._version_ctes(key, columns, variants, options) }}
 
-select {{ spark_cdc._quoted(spark_cdc._history_columns(columns)) }}
+select
+    {{ spark_cdc._quoted(spark_cdc._history_columns(columns) | reject('equalto', '_cdc_arrays')) }},
+    {{ spark_cdc._arrays_as_text() }} as _cdc_arrays
 from versions
 {%- endmacro -%}
 
 {%- macro _history_columns(columns) -%}
-    {{- return(columns + ['valid_from', 'valid_to'] + spark_cdc._effect_columns() + ['_cdc_last_sequence']) -}}
+    {{- return(
+        columns + ['valid_from', 'valid_to'] + spark_cdc._effect_columns() + ['_cdc_last_sequence', '_cdc_arrays']
+    ) -}}
+{%- endmacro -%}
+
+{#-
+    The arrays of an open version as one text, from which the next run has them: Iceberg reads a scan with an array in it row by
+    row, and each run looks through all open versions for those of its keys.
+-#}
+{%- macro _arrays_as_text(absent='_cdc_absent') -%}
+    {{- return(
+        'case when valid_to is null then to_json(struct(_cdc_sequence, ' ~ absent ~ ' as _cdc_absent, _cdc_last_sequence)) end'
+    ) -}}
+{%- endmacro -%}
+
+{#- Name of an array -> SQL of it from that text, of `stored`. -#}
+{%- macro _stored_arrays() -%}
+    {%- set types = {
+        '_cdc_sequence': 'array<decimal(20,0)>', '_cdc_absent': 'array<string>', '_cdc_last_sequence': 'array<decimal(20,0)>',
+    } -%}
+    {%- set arrays = {} -%}
+    {%- for name, type in types.items() -%}
+        {%- do arrays.update({name: "from_json(stored._cdc_arrays, '" ~ name ~ ' ' ~ type ~ "')." ~ name}) -%}
+    {%- endfor -%}
+    {{- return(arrays) -}}
 {%- endmacro -%}
 
 {#- A column as Spark compares it. -#}

@@ -10,8 +10,12 @@
     carries_over  whether a row may take values over from the key that it had before (`_cdc_takes_over`)
     variants      those of the columns that are VARIANT
     patched       the columns of which a change patches a part
+    are_whole     whether each effect says all of its row, and no truncate ever came: the row's state is then the effect itself
 -#}
-{%- macro _row_state_ctes(effects, changes, key, columns, carries_over, variants=[], patched=[]) -%}
+{%- macro _row_state_ctes(effects, changes, key, columns, carries_over, variants=[], patched=[], are_whole=false) -%}
+    {%- if are_whole -%}
+        {{- return(spark_cdc._whole_row_state_ctes(effects, key)) -}}
+    {%- endif -%}
     {%- set others = columns | reject('in', key) | list -%}
     {%- set row_identity = ['_cdc_first_key', '_cdc_first_life'] if carries_over else key -%}
     {%- set so_far = '(partition by ' ~ spark_cdc._quoted(row_identity)
@@ -30,17 +34,7 @@ truncates as (
 
 ),
 
-effects_in_order as (
-
-    select
-        *,
-        lead(_cdc_sequence) over (
-            partition by {{ spark_cdc._quoted(key) }}
-            order by {{ spark_cdc._order_of_effects() }}
-        ) as _cdc_next_sequence
-    from {{ effects }}
-
-),
+{{ spark_cdc._effects_in_order_cte(effects, key) }},
 
 {#-
     A message that is there twice has one sequence, and is one effect. A truncate does nothing to a key without a row, and
@@ -125,6 +119,32 @@ row_states as (
         _cdc_stored_last_sequence,
         _cdc_stored_valid_from
     from known_values
+
+)
+{%- endmacro -%}
+
+{%- macro _whole_row_state_ctes(effects, key) -%}
+{{ spark_cdc._effects_in_order_cte(effects, key) }},
+
+row_states as (
+
+    select *
+    from effects_in_order
+    where not _cdc_sequence <=> _cdc_next_sequence
+
+)
+{%- endmacro -%}
+
+{%- macro _effects_in_order_cte(effects, key) -%}
+effects_in_order as (
+
+    select
+        *,
+        lead(_cdc_sequence) over (
+            partition by {{ spark_cdc._quoted(key) }}
+            order by {{ spark_cdc._order_of_effects() }}
+        ) as _cdc_next_sequence
+    from {{ effects }}
 
 )
 {%- endmacro -%}

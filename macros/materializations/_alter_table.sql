@@ -6,9 +6,16 @@
     {%- endcall -%}
 {%- endmacro -%}
 
-{%- macro _mark_absent(relation, names, live_rows) -%}
+{#- `has_text`: of a history, which has its arrays as a text beside them. -#}
+{%- macro _mark_absent(relation, names, live_rows, has_text) -%}
+    {%- set absent = 'array_union(coalesce(_cdc_absent, cast(array() as array<string>)), array('
+        ~ spark_cdc._literals(names) ~ '))' -%}
     update {{ relation }}
-    set _cdc_absent = array_union(coalesce(_cdc_absent, cast(array() as array<string>)), array({{ spark_cdc._literals(names) }}))
+    set
+        _cdc_absent = {{ absent }}
+        {%- if has_text %},
+        _cdc_arrays = {{ spark_cdc._arrays_as_text(absent) }}
+        {%- endif %}
     where
         {{ live_rows }}
         and size(array_except(array({{ spark_cdc._literals(names) }}), coalesce(_cdc_absent, cast(array() as array<string>)))) > 0

@@ -5,10 +5,12 @@
 -#}
 {%- macro _batch(table, new_changes, target_relation) -%}
     {%- set event_columns = spark_cdc._quoted(spark_cdc._event_columns(table.columns, table.patched)) -%}
-    {%- set last_sequence = 'stored.' ~ table.last_sequence -%}
     {%- set has_origins = '_cdc_origin' in table.columns -%}
     {%- set hides_deletes = table.options.hard_deletes in ['invalidate', 'ignore'] -%}
     {%- set has_truncates = table.has_truncates and spark_cdc._has_rows(new_changes ~ " where _cdc_op = 'truncate'") -%}
+    {#- a truncate asks of every row how far it has come -#}
+    {%- set arrays = spark_cdc._stored_arrays() if table.options.hard_deletes == 'new_record' and not has_truncates else {} -%}
+    {%- set last_sequence = arrays[table.last_sequence] or 'stored.' ~ table.last_sequence -%}
     {%- set is_deleted = 'stored.valid_to is not null' if table.options.hard_deletes == 'invalidate' else 'stored._cdc_is_deleted' -%}
     select
         *,
@@ -27,7 +29,9 @@
         union all
 
         select
-            {{ spark_cdc._quoted(table.columns + spark_cdc._effect_columns(), 'stored.') }},
+            {%- for name in table.columns + spark_cdc._effect_columns() %}
+            {{ arrays[name] or 'stored.' ~ spark_cdc._quote(name) }} as {{ spark_cdc._quote(name) }},
+            {%- endfor %}
             false as _cdc_takes_over,
             null as _cdc_taken_over_by,
             {{ last_sequence }} as _cdc_stored_last_sequence,

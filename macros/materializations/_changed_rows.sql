@@ -15,9 +15,10 @@
         ) -%}
     {%- endif -%}
     {%- set carries_over = anew is not none and spark_cdc._has_rows(effects ~ ' where _cdc_takes_over') -%}
+    {%- set are_whole = read.news.are_whole and anew is none and not table.has_truncates -%}
     {%- set rows = spark_cdc._scratch_table(temporaries, target_relation, 'rows', file_format, spark_cdc._different_rows(
         table,
-        spark_cdc._table_rows(table, effects, all_changes, carries_over),
+        spark_cdc._table_rows(table, effects, all_changes, carries_over, are_whole),
         spark_cdc._stored_rows(table, effects, target_relation, anew)
     )) -%}
     {{- return(spark_cdc._rows_to_merge(table, rows, are_open=not anew)) -}}

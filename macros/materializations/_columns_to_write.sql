@@ -21,7 +21,8 @@
             table.key
         ) -%}
         {%- do spark_cdc._evolve_table(
-            existing_relation, settings.on_schema_change, found, file_format, 'not _cdc_is_deleted'
+            existing_relation, settings.on_schema_change, found, file_format, 'not _cdc_is_deleted',
+            has_text='_cdc_arrays' in table.columns_of([])
         ) -%}
         {%- set altered = spark_cdc._stored_source_columns(table, existing_relation) -%}
         {%- set is_altered = altered != stored -%}

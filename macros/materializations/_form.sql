@@ -25,6 +25,7 @@
                 'valid_from': '_cdc_stored_valid_from',
                 'valid_to': 'cast(null as timestamp)',
                 '_cdc_last_sequence': '_cdc_stored_last_sequence',
+                '_cdc_arrays': 'cast(null as string)',
             },
         },
     }[materialization]) -}}

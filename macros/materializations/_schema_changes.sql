@@ -72,13 +72,13 @@
 {#-
     Alters the table. Old rows are marked first and the top-level column comes last: after a crash in between it is still
     missing, and the next run does all of it again. `live_rows` says which rows a message may have left the column out of;
-    `nested` names a struct that has the same columns, as {name: its fields}.
+    `nested` names a struct that has the same columns, as {name: its fields}; `has_text` see `_mark_absent`.
 -#}
-{%- macro _evolve_table(relation, policy, found, file_format, live_rows, nested={}) -%}
+{%- macro _evolve_table(relation, policy, found, file_format, live_rows, nested={}, has_text=false) -%}
     {%- if policy not in ['evolve', 'sync_all_columns'] -%}{{- return(none) -}}{%- endif -%}
     {%- if found.added -%}
         {%- call statement('mark_absent') -%}
-            {{ spark_cdc._mark_absent(relation, found.added | list, live_rows) }}
+            {{ spark_cdc._mark_absent(relation, found.added | list, live_rows, has_text) }}
         {%- endcall -%}
     {%- endif -%}
     {%- if found.widened and file_format == 'delta' -%}

@@ -1,8 +1,8 @@
 {#- The query of a table's rows from effects: `table` as `_apply_changes` has it. -#}
-{%- macro _table_rows(table, effects, all_changes, carries_over) -%}
+{%- macro _table_rows(table, effects, all_changes, carries_over, are_whole=false) -%}
     {{- return(table.rows_of(
         effects, all_changes, table.key, table.columns, carries_over, table.variants, spark_cdc._patched_in(table, effects),
-        table.options
+        table.options, are_whole
     )) -}}
 {%- endmacro -%}
 

@@ -106,6 +106,14 @@ CURRENT_COLUMNS = (
     "_cdc_absent", "_cdc_topic", "_cdc_partition", "_cdc_offset",
 )  # fmt: skip
 HISTORY_COLUMNS = (*CURRENT_COLUMNS, "valid_from", "valid_to", "_cdc_last_sequence")
+# Versions whose text does not say what their arrays say, or that have one and are closed.
+TEXT_OF_OTHER_ARRAYS = """
+select * from {}
+where not case when valid_to is not null then _cdc_arrays is null else
+    from_json(_cdc_arrays,
+        '_cdc_sequence array<decimal(20,0)>, _cdc_absent array<string>, _cdc_last_sequence array<decimal(20,0)>'
+    ) <=> struct(_cdc_sequence, _cdc_absent, _cdc_last_sequence) end
+"""
 
 
 class Lake:
@@ -158,6 +166,8 @@ class Lake:
             made = tuple(_plain(value, name) for name, value in zip(columns, row[1:], strict=True))
             assert made not in of_log, f"{table} has a row twice: {made}"
             of_log.add(made)
+        if kind.is_history:
+            assert not self.spark.sql(TEXT_OF_OTHER_ARRAYS.format(f"converge.{table}")).collect()
         return found
 
 

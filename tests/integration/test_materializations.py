@@ -166,7 +166,7 @@ EFFECT_COLUMNS = [
 ]  # fmt: skip
 CONTRACT_COLUMNS = {
     "current": EFFECT_COLUMNS,
-    "history": [*EFFECT_COLUMNS, ("_cdc_last_sequence", "array<decimal(20,0)>")],
+    "history": [*EFFECT_COLUMNS, ("_cdc_last_sequence", "array<decimal(20,0)>"), ("_cdc_arrays", "string")],
 }
 
 

@@ -1,8 +1,8 @@
 """Batches in which each change says its whole row, in order: the newest change of a key is its row.
 
 A current table then reads no more of itself than how far each key has come, or not even that where its properties say that
-each change comes behind all its rows. It needs no scratch table. What the general way does is tried by the other modules,
-and here by the last runs.
+each change comes behind all its rows. It needs no scratch table. A history takes each change for its row's state. What the
+general way does is tried by the other modules, and here by the last runs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from harness import LAKES_ASKED_FOR, Lake, Project
-from reference import current_rows, fold
+from reference import Tables, current_rows, fold, versions_of
 from source_tables import CanalTable, CanalTopic, Event
 
 LAKES = LAKES_ASKED_FOR
@@ -32,6 +32,19 @@ FILES = {
 select * from {{ ref('changes') }}
 """,
 }
+HISTORIES: dict[str, dict[str, Any]] = {
+    "history": {},
+    "history_tracked": {"track_columns": ["size"]},
+    "history_unchanged": {"keep_unchanged": True},
+    "history_invalidate": {"hard_deletes": "invalidate"},
+    "history_ignore": {"hard_deletes": "ignore"},
+}
+for name, options in HISTORIES.items():
+    words = "".join(f", {option}={value!r}" for option, value in options.items())
+    FILES[f"models/{name}.sql"] = f"""
+{{{{ config(materialized='cdc_history', unique_key=['id']{words}) }}}}
+select * from {{{{ ref('changes') }}}}
+"""
 KEYS = range(1, 9)
 
 Row = dict[str, Any]
@@ -111,14 +124,20 @@ def test_the_newest_change_of_a_key_is_its_row(
             (row["id"],): (row["_cdc_is_deleted"], *(row[column] for column in COLUMNS))
             for row in lake.rows(f"select * from {SCHEMA}.current_things")
         }
-        assert found == current_rows(fold(changes), COLUMNS)
+        tables = fold(changes)
+        assert found == current_rows(tables, COLUMNS)
+        for name, options in HISTORIES.items():
+            assert stored_versions(lake, name) == wanted_versions(tables, options), name
         return "\n".join(written)
 
     def looks_at_its_rows(sql: str) -> bool:
         return f"from {SCHEMA}.current_things as stored" in sql
 
     def has_scratch_table(sql: str) -> bool:
-        return "__cdc_rows_" in sql
+        return "current_things__cdc_rows_" in sql
+
+    def asks_for_truncates() -> bool:
+        return any("effects_and_truncates" in sql and f"{SCHEMA}.history__cdc_rows_" in sql for sql in written)
 
     first, *in_order, held_back, ahead = (
         list(itertools.islice(events, length)) for length in (1, 12, 30, 6, 12)
@@ -130,9 +149,11 @@ def test_the_newest_change_of_a_key_is_its_row(
         assert "merge into" in sql
         assert not looks_at_its_rows(sql), "each change comes behind all that the table has"
         assert not has_scratch_table(sql)
+        assert not asks_for_truncates()
     (stored,) = lake.rows(f"select array_join(max(_cdc_sequence), ',') as last from {SCHEMA}.current_things")
     assert last_sequence(lake) == stored["last"]
     assert looks_at_its_rows(run(*held_back)), "a change comes before a row of the table"
+    assert asks_for_truncates()
     assert not looks_at_its_rows(run(*itertools.islice(events, 12))), (
         "it is still known how far the table has come"
     )
@@ -153,6 +174,41 @@ def test_behind_a_commit_of_another_all_is_read_and_looked_for_anew(project: Pro
     project.run()
     assert last_sequence(lake) == last
     assert lake.rows(f"select id from {SCHEMA}.current_things where id = 2")
+
+
+def stored_versions(lake: Lake, table: str) -> dict[int, list[tuple[Any, ...]]]:
+    """Key -> its versions in order, as a table has them."""
+    found: dict[int, list[tuple[Any, ...]]] = {}
+    for row in lake.rows(f"select * from {SCHEMA}.{table} order by id, _cdc_sequence"):
+        found.setdefault(row["id"], []).append(
+            (
+                row["valid_from"],
+                row["valid_to"],
+                row["_cdc_is_deleted"],
+                *(row[column] for column in COLUMNS),
+                *(int(row[name][0]) for name in ("_cdc_sequence", "_cdc_last_sequence")),
+            )
+        )
+    return found
+
+
+def wanted_versions(tables: Tables, options: dict[str, Any]) -> dict[int, list[tuple[Any, ...]]]:
+    """The same by the reference."""
+    hides_deletes = options.get("hard_deletes") == "ignore"
+    return {
+        key: [
+            (
+                version.valid_from,
+                version.valid_to,
+                (version.last if hides_deletes else version.first).values is None,
+                *((version.shown.values or {}).get(column) for column in COLUMNS),
+                version.first.sequence[0],
+                version.last.sequence[0],
+            )
+            for version in versions_of(states, **options)
+        ]
+        for (key,), states in tables.states.items()
+    }
 
 
 def last_sequence(lake: Lake) -> str:

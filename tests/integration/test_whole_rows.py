@@ -137,7 +137,9 @@ def test_the_newest_change_of_a_key_is_its_row(
         return "current_things__cdc_rows_" in sql
 
     def asks_for_truncates() -> bool:
-        return any("effects_and_truncates" in sql and f"{SCHEMA}.history__cdc_rows_" in sql for sql in written)
+        return any(
+            "effects_and_truncates" in sql and f"{SCHEMA}.history__cdc_rows_" in sql for sql in written
+        )
 
     first, *in_order, held_back, ahead = (
         list(itertools.islice(events, length)) for length in (1, 12, 30, 6, 12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -221,6 +222,19 @@ def test_column_that_is_no_longer_declared_keeps_its_values(stages: Stages) -> N
         "it has columns that model stg_things_changes does not declare: note. "
         in (stages.runs["fill back fewer"].messages["stg_things_changes"])
     )
+
+
+def test_the_text_of_an_open_version_says_what_its_arrays_say(stages: Stages) -> None:
+    """Also where a column that was added counts as absent from then on."""
+    absent = set()
+    for (_, table), rows in stages.rows.items():
+        for row in rows if table == "things_history" else []:
+            said = json.loads(row["_cdc_arrays"]) if row["_cdc_arrays"] else None
+            arrays = ("_cdc_sequence", "_cdc_absent", "_cdc_last_sequence")
+            is_open = row["valid_to"] is None
+            assert said == ({name: row[name] for name in arrays if row[name] is not None} if is_open else None)
+            absent |= set((said or {}).get("_cdc_absent", []))
+    assert absent == {"note"}
 
 
 @pytest.mark.usefixtures("drops_columns")

@@ -1,0 +1,50 @@
+"""`spark-cdc decode`: messages of files -> one object per message or row change, or the tables they lead to.
+
+Every message is read by the package's macros in Spark SQL; nothing here knows a format. What Spark gives back
+is put in the order of the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from dbt_spark_cdc.decode.changes import Changes
+from dbt_spark_cdc.decode.files import AUTO, File, Options, Source, UsageError
+from dbt_spark_cdc.decode.states import States
+from dbt_spark_cdc.decode.writers import Writers, options
+from dbt_spark_cdc.macros import MacroLibrary
+from dbt_spark_cdc.registry import register
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["AUTO", "Decoder", "Options", "Source", "UsageError", "options"]
+
+
+class Decoder:
+    """Decodes files with one Spark."""
+
+    def __init__(self, library: MacroLibrary, options: Options) -> None:
+        """Check the options; raises UsageError."""
+        self._writers = Writers(library.formats(), options)
+        self._changes = Changes(library, options)
+
+    def files(self, sources: Sequence[Source], names: Sequence[str] | None = None) -> list[File]:
+        """Read the sources and settle each one's format.
+
+        A file whose format cannot be known is left empty, with its `refusal`; where that is every file,
+        UsageError is raised.
+        """
+        return self._writers.files(sources, names)
+
+    def changes(self, spark: SparkSession, files: list[File]) -> list[list[dict[str, Any]]]:
+        """Return, for each file, an object per message or row change in the order of its lines."""
+        register(spark)
+        return self._writers.agreed(files, partial(self._changes.of, spark))
+
+    def states(self, spark: SparkSession, files: list[File]) -> list[list[dict[str, Any]]]:
+        """Return, for each file, an object per table: its rows after all changes, deleted ones gone."""
+        register(spark)
+        return self._writers.agreed(files, partial(States(self._changes).of, spark))

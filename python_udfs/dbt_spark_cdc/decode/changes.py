@@ -1,0 +1,199 @@
+"""Messages -> one object per message or row change."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from dbt_spark_cdc.decode.files import File, Options, UsageError
+from dbt_spark_cdc.decode.texts import RAW_COLUMNS, create_raw, image, instant, names_told_apart, plain, texts
+from dbt_spark_cdc.macros import CompilerError, MacroLibrary
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# The kinds that are shown under another word.
+KINDS = {"rows": "row", "begin": "txn_begin", "commit": "txn_end", "unreadable": "error"}
+
+
+class Changes:
+    """Reads files into their `rows`. Files of one format share a query."""
+
+    def __init__(self, library: MacroLibrary, options: Options) -> None:
+        """Check the options; raises UsageError."""
+        self.library = library
+        self.options = options
+        self._check_columns()
+
+    def _check_columns(self) -> None:
+        columns = self.options.columns
+        if columns is None:
+            return
+        try:
+            self.library.call("_columns", columns, "decode")
+        except CompilerError as error:
+            raise UsageError(f"option --columns: {error}") from None
+        for name in itertools.chain.from_iterable(self.options.keys.values()):
+            if name not in columns:
+                raise UsageError(
+                    f"option --key must name columns of --columns ({', '.join(columns)}); got `{name}`."
+                )
+
+    def of(self, spark: SparkSession, files: list[File]) -> list[list[dict[str, Any]]]:
+        """Return what is shown of each file, in the order of its lines."""
+        for batch in self.batches(files):
+            self.read(spark, batch, self.options.columns)
+        return [[_shown(row) for row in file.rows] for file in files]
+
+    def batches(self, files: Iterable[File]) -> Iterator[list[File]]:
+        """Files that one query may read: halves of updates find each other by the source's numbers alone."""
+        batches: dict[tuple, list[File]] = {}
+        for number, file in enumerate(files):
+            if file.messages:
+                own = number if self.splits_updates(file) else None
+                batches.setdefault((file.format, file.dialect or "", own), []).append(file)
+        yield from batches.values()
+
+    def splits_updates(self, file: File) -> bool:
+        """Whether an update may be two messages."""
+        return bool(self._header(file).get("splits_updates"))
+
+    def _header(self, file: File) -> dict[str, Any]:
+        return self.library.call("_header_of", file.format, file.dialect)
+
+    def read(self, spark: SparkSession, batch: list[File], columns: dict[str, str] | None) -> None:
+        """Fill the files' `rows`; with `columns` only these, with the values as declared."""
+        places = [(file, message) for file in batch for message in file.messages]
+        create_raw(spark, ((n, message) for n, (_, message) in enumerate(places)))
+        inner = self.library.decoded("raw", batch[0].format, batch[0].dialect, RAW_COLUMNS)
+        typed = self._typed(spark, batch[0], columns) if columns else None
+        # The texts of other formats stand in the message.
+        is_made_here = "document" in self._header(batch[0])
+        lines = {
+            (id(file), message.topic, message.partition, message.offset): message.line
+            for file, message in reversed(places)
+        }
+        query = f"""select partition, offsets, kind, half, database_name, schema_name, table_name, op,
+            before, after, coalesce(patched, array()) as patched,
+            sequence, {instant("committed_at")} as committed_at, key_columns, error_code
+            from ({inner})"""  # noqa: S608  # the macros' own SQL
+        for row in spark.sql(query).toArrow().to_pylist():
+            file, message = places[row["partition"]]
+            # Two offsets are two halves, of which the one that completes the update is `message`.
+            halves = [places[half["partition"]][1] for half in row["offsets"]]
+            row["lines"] = (
+                sorted({lines[id(file), half.topic, half.partition, half.offset] for half in halves})
+                if len(halves) > 1
+                else [message.line]
+            )
+            row["position"] = int(row["sequence"][-1]) if row["sequence"] else 0
+            row["before"] = image(row["before"])
+            row["after"] = image(row["after"])
+            row["detail"] = None
+            if typed is None and is_made_here:
+                _refuse_lost_texts(row)
+            elif typed is not None and row["kind"] == "rows":
+                _put_typed(row, columns, _twin(row, typed))
+            file.rows.append(row)
+        for file in batch:
+            file.rows.sort(key=lambda row: (row["lines"][0], row["position"]))
+
+    def _typed(
+        self, spark: SparkSession, file: File, declared: dict[str, str]
+    ) -> dict[tuple[int, int | None], dict[str, Any]]:
+        """The changes of every table, with the values as declared, by message and position.
+
+        A message that cannot be read so has no position. This reading may refuse what the other one takes,
+        because that one reads numbers as texts.
+        """
+        columns = self.parsed_columns(declared)
+        # Behind the check that asks for a key: without --key a row needs none to be shown.
+        inner = self.library["spark__changes"](
+            "raw",
+            file.format,
+            "*",
+            file.keys.get(None, []),
+            columns,
+            None,
+            None,
+            file.dialect,
+            None,
+            RAW_COLUMNS,
+            "UTC",
+        )
+        query = f"""select _cdc_partition as partition,
+            case when _cdc_op is not null then
+                row_number() over (partition by _cdc_partition order by _cdc_sequence) - 1
+            end as position,
+            _cdc_error.code as code, _cdc_error.detail as detail, {texts(columns)} as after,
+            case when _cdc_before is not null then {texts(columns, "_cdc_before.")} end as before
+            from ({inner})"""  # noqa: S608  # the macros' own SQL
+        with names_told_apart(spark, declared):
+            rows = spark.sql(query).toArrow().to_pylist()
+        for row in rows:
+            for side in ("before", "after"):
+                row[side] = row[side] and dict(zip(declared, map(plain, columns, row[side]), strict=True))
+        return {(row["partition"], row["position"]): row for row in rows}
+
+    def parsed_columns(self, columns: dict[str, str]) -> list[dict[str, Any]]:
+        """Columns as the macros know them; raises CompilerError."""
+        return self.library.call("_columns", columns, "changes")
+
+
+def _twin(row: dict[str, Any], typed: dict[tuple[int, int | None], dict[str, Any]]) -> dict[str, Any]:
+    """What the typed reading says of a row, or of the first of its messages that it could not read."""
+    for message in row["offsets"]:
+        if (unreadable := typed.get((message["partition"], None))) is not None:
+            return unreadable
+    missing = {"code": "no_rows", "detail": None}
+    return typed.get((row["partition"], row["position"]), missing)
+
+
+def _put_typed(row: dict[str, Any], declared: dict[str, str], typed: dict[str, Any]) -> None:
+    """Show the declared columns only; of a row that is refused, the texts that the message has."""
+    for side in ("before", "after"):
+        if row[side] is not None:
+            row[side] = {name: row[side][name] for name in declared if name in row[side]}
+    if row["error_code"] is not None:
+        return
+    if typed["code"] is not None and (typed["code"] != "half_of_update" or row["half"] is None):
+        row["error_code"], row["detail"] = typed["code"], typed["detail"]
+        return
+    for side in ("before", "after"):
+        if row[side] is not None:
+            row[side] = {name: typed[side][name] for name in row[side]}
+
+
+def _refuse_lost_texts(row: dict[str, Any]) -> None:
+    """A text that begins with U+FFFD is what `cdc_dts_avro` writes of bytes that it could not read."""
+    if row["error_code"] is not None or row["half"] is not None:
+        return
+    for side, prefix in (("after", ""), ("before", "before ")):
+        for name, text in (row[side] or {}).items():
+            if text is not None and text.startswith("\ufffd"):
+                row["error_code"], row["detail"] = "value_does_not_fit", f"{prefix}{name}: string"
+                return
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    kind, error = KINDS.get(row["kind"], row["kind"]), None
+    if row["half"] is not None:
+        kind = "pending"
+    if row["error_code"] is not None:
+        kind, error = "error", {"code": row["error_code"], "detail": row["detail"]}
+    return {
+        "lines": row["lines"],
+        "kind": kind,
+        "database": row["database_name"],
+        "schema": row["schema_name"],
+        "table": row["table_name"],
+        "op": row["op"],
+        "before": row["before"],
+        "after": row["after"],
+        "sequence": None
+        if row["sequence"] is None
+        else [None if part is None else int(part) for part in row["sequence"]],
+        "committed_at": row["committed_at"],
+        "error": error,
+    }

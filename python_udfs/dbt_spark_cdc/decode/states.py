@@ -1,0 +1,202 @@
+"""Messages -> the current rows of each table that they name."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+from dbt_spark_cdc.decode.changes import Changes
+from dbt_spark_cdc.decode.files import NAME, File, Table
+from dbt_spark_cdc.decode.texts import RAW_COLUMNS, create_raw, names_told_apart, plain, sortable, texts
+from dbt_spark_cdc.macros import CompilerError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Tables of few columns share a query, because each query costs a second; a wide one costs more than it saves.
+COLUMNS_OF_A_QUERY = 60
+TABLE_ID = "_spark_cdc_table"
+
+
+class States:
+    """The tables of files, by the key that their messages or the options name."""
+
+    def __init__(self, changes: Changes) -> None:
+        self.changes = changes
+        self.library = changes.library
+        self.options = changes.options
+
+    def of(self, spark: SparkSession, files: list[File]) -> list[list[dict[str, Any]]]:
+        """Return what is shown of the tables of each file."""
+        for batch in self.changes.batches(files):
+            self.changes.read(spark, batch, None)
+        tables = [table for file in files for table in _tables(file)]
+        groups: dict[tuple, list[list[Table]]] = {}
+        for table in tables:
+            if not self._settle(table):
+                continue
+            alone = id(table) if table.has_truncate else None
+            of_file = id(table.file) if self.changes.splits_updates(table.file) else None
+            same = groups.setdefault(
+                (table.file.format, table.file.dialect, tuple(table.key), alone, of_file), [[]]
+            )
+            union = {name for other in same[-1] for name in other.columns} | table.columns.keys()
+            if same[-1] and len(union) > COLUMNS_OF_A_QUERY:
+                same.append([])
+            same[-1].append(table)
+        for group in itertools.chain.from_iterable(groups.values()):
+            self._state(spark, group)
+        return [[_shown_table(table) for table in tables if table.file is file] for file in files]
+
+    def _settle(self, table: Table) -> bool:
+        """Fix the table's key and columns; False, with the reason, where its state cannot be told."""
+        keys = table.file.keys
+        named = list(table.named_keys.values())
+        for spelling in _spellings(table.name):
+            if spelling in keys:
+                named = [keys[spelling]]
+                break
+        table.key = named[0] if len(named) == 1 else []
+        if self.options.columns is not None:
+            table.columns = dict.fromkeys(self.options.columns)
+        else:
+            self._leave_out_reserved(table)
+        for code, count in sorted(table.unreadable.items()):
+            table.errors.append(f"Messages not read: {count} with the error {code}.")
+        if not table.columns or not table.lines:
+            return False  # truncates only, or nothing that can be read
+        if len(named) > 1:
+            found = "; ".join(", ".join(key) for key in named)
+            table.errors.append(f"Its messages name different key columns ({found}); name them with --key.")
+            return False
+        if not table.key:
+            table.errors.append("Its messages name no key columns; name them with --key.")
+            return False
+        missing = [name for name in table.key if name not in table.columns]
+        if missing:
+            table.errors.append(
+                f"The key column {missing[0]} is in none of its messages; name others with --key."
+            )
+            return False
+        return True
+
+    def _leave_out_reserved(self, table: Table) -> None:
+        for name in list(table.columns):
+            try:
+                self.changes.parsed_columns({name: "string"})
+            except CompilerError:
+                del table.columns[name]
+                table.errors.append(
+                    f"The column {name} is left out: names that start with _cdc_ are reserved."
+                )
+
+    def _state(self, spark: SparkSession, tables: list[Table]) -> None:
+        file, key = tables[0].file, tables[0].key
+        declared = self.options.columns or dict.fromkeys(
+            itertools.chain.from_iterable(table.columns for table in tables), "string from text"
+        )
+        create_raw(
+            spark,
+            (
+                (n, message)
+                for n, table in enumerate(tables)
+                for message in table.file.messages
+                if message.line in table.lines
+            ),
+        )
+        try:
+            columns = self.changes.parsed_columns(declared)
+            changes = self.library.changes(
+                relation="raw",
+                format=file.format,
+                dialect=file.dialect,
+                table="*",
+                key=key,
+                columns=declared,
+                raw_columns=RAW_COLUMNS,
+            )
+        except CompilerError as error:
+            for table in tables:
+                table.errors.append(str(error))
+            return
+        variants = [c["name"] for c in columns if c["family"] == "variant"]
+        # Tables that share a query are kept apart by a key column more.
+        fields = ", ".join(f"{c['literal']}, _cdc_before.{c['quoted']}" for c in columns)
+        with_table = f"""select *
+            except (_cdc_before), cast(_cdc_partition as string) as {TABLE_ID},
+            case when _cdc_before is not null
+                then named_struct('{TABLE_ID}', cast(_cdc_partition as string), {fields}) end as _cdc_before
+            from ({changes})"""  # noqa: S608  # the macros' own SQL
+        with names_told_apart(spark, declared):
+            # Kept as rows, as a model keeps them: `current_rows` reads its changes several times.
+            rows = spark.sql(with_table)
+            # Spark takes no VARIANT back from Arrow.
+            rows = rows.localCheckpoint() if variants else spark.createDataFrame(rows.toArrow())
+            rows.createOrReplaceTempView("changes")
+            for row in spark.sql(
+                "select _cdc_partition as n, _cdc_error.code, count(*) as changes from changes "
+                "where _cdc_error is not null group by all order by all"
+            ).collect():
+                tables[row.n].errors.append(f"Changes not applied: {row.changes} with the error {row.code}.")
+            has_patches = "_cdc_patches" in spark.table("changes").columns
+            patchable = self.library.call("_patchable", columns, key) if has_patches else []
+            current = self.library.current_rows(
+                "changes",
+                [TABLE_ID, *key],
+                [TABLE_ID, *declared],
+                variants=variants,
+                patched_columns=[c["name"] for c in patchable],
+            )
+            query = f"""select {TABLE_ID} as n, {texts(columns)} as row,
+                coalesce(_cdc_absent, array()) as absent
+                from ({current}) where not _cdc_is_deleted"""  # noqa: S608  # the macros' own SQL
+            for row in spark.sql(query).toArrow().to_pylist():
+                table = tables[int(row["n"])]
+                values = dict(zip(declared, map(plain, columns, row["row"]), strict=True))
+                # What is not known must not look like a null that was sent.
+                known = [name for name in table.columns if name not in row["absent"]]
+                table.rows.append({name: values[name] for name in known})
+        for table in tables:
+            table.rows.sort(key=lambda row: [sortable(row[name]) for name in key])
+            _tell_unknown_values(table)
+
+
+def _tell_unknown_values(table: Table) -> None:
+    rows = [row for row in table.rows if len(row) < len(table.columns)]
+    if rows:
+        names = ", ".join(name for name in table.columns if any(name not in row for row in rows))
+        table.errors.append(f"Rows with values that no message tells: {len(rows)}, in the columns {names}.")
+
+
+def _tables(file: File) -> list[Table]:
+    """The tables that the decoded rows of a file name, in the order of their first message."""
+    tables: dict[NAME, Table] = {}
+    for row in file.rows:
+        if row["kind"] not in ("rows", "truncate", "unreadable"):
+            continue
+        name = (row["database_name"], row["schema_name"], row["table_name"])
+        table = tables.setdefault(name, Table(file, name))
+        if row["kind"] == "unreadable":
+            table.unreadable[row["error_code"]] += 1
+            continue
+        table.lines.update(row["lines"])
+        table.has_truncate |= row["kind"] == "truncate"
+        if row["key_columns"]:
+            table.named_keys[frozenset(row["key_columns"])] = row["key_columns"]
+        for image in (row["before"], row["after"]):
+            for column in image or ():
+                table.columns[column.split(".", 1)[0] if column in row["patched"] else column] = None
+    return list(tables.values())
+
+
+def _spellings(name: NAME) -> list[str | None]:
+    """How --key may name a table: db.schema.table, db.table, schema.table, table, or not at all."""
+    database, schema, table = name
+    parts = [(database, schema, table), (database, table), (schema, table), (table,)]
+    return [".".join(p for p in some if p is not None) for some in parts if some[-1] is not None] + [None]
+
+
+def _shown_table(table: Table) -> dict[str, Any]:
+    database, schema, name = table.name
+    shown = {"database": database, "schema": schema, "table": name, "key": table.key, "rows": table.rows}
+    return {**shown, "error": " ".join(table.errors)} if table.errors else shown

@@ -18,8 +18,9 @@
     {%- endif -%}
     {%- set others = columns | reject('in', key) | list -%}
     {%- set row_identity = ['_cdc_first_key', '_cdc_first_life'] if carries_over else key -%}
-    {%- set so_far = '(partition by ' ~ spark_cdc._quoted(row_identity)
-        ~ ' order by _cdc_sequence rows between unbounded preceding and current row)' -%}
+    {%- set order = 'coalesce(_cdc_copied_from, _cdc_sequence), _cdc_sequence' if carries_over else '_cdc_sequence' -%}
+    {%- set so_far = '(partition by ' ~ spark_cdc._quoted(row_identity) ~ ' order by ' ~ order
+        ~ ' rows between unbounded preceding and current row)' -%}
     {%- set events = 'events_of_first_lives' if carries_over else 'events' -%}
     {%- set origin = '_cdc_origin' if '_cdc_origin' in columns else "'the only one'" -%}
 truncates as (

@@ -6,7 +6,7 @@ import os
 from pprint import pformat
 
 import pytest
-from change_logs import Log, logs, smaller
+from change_logs import Log, Message, Row, logs, smaller
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from tables import Kind, Lake, play
 
@@ -28,9 +28,20 @@ KINDS = {
 }
 
 
+# A row that moves twice in one message, which is produced again.
+MOVED_AGAIN = Log(
+    (
+        Message("update", (Row(2, (), 1),), 0, 0),
+        Message(
+            "update", (Row(4, (), 2), Row(3, (("note", "n"),), 4, goes_on=True)), 0, 0, again=((2, False),)
+        ),
+    )
+)
+
+
 def many_logs(count: int) -> list[Log]:
-    """Logs that differ from each other; the same ones for the same seed."""
-    found: dict[Log, None] = {}
+    """Logs that differ from each other, and those that failed once; the same ones for the same seed."""
+    found: dict[Log, None] = {MOVED_AGAIN: None}
 
     @seed(SEED)
     @settings(

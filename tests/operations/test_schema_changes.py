@@ -232,7 +232,9 @@ def test_the_text_of_an_open_version_says_what_its_arrays_say(stages: Stages) ->
             said = json.loads(row["_cdc_arrays"]) if row["_cdc_arrays"] else None
             arrays = ("_cdc_sequence", "_cdc_absent", "_cdc_last_sequence")
             is_open = row["valid_to"] is None
-            assert said == ({name: row[name] for name in arrays if row[name] is not None} if is_open else None)
+            assert said == (
+                {name: row[name] for name in arrays if row[name] is not None} if is_open else None
+            )
             absent |= set((said or {}).get("_cdc_absent", []))
     assert absent == {"note"}
 

@@ -43,8 +43,7 @@ moved_lives as (
         _cdc_taken_over_by.key as _cdc_key,
         _cdc_taken_over_by.sequence as _cdc_life,
         _cdc_key as _cdc_key_before,
-        _cdc_sequence as _cdc_moved_at,
-        slice(_cdc_last_life_ended_at, 1, size(_cdc_sequence)) as _cdc_first_moved_at,
+        struct(_cdc_sequence as place, slice(_cdc_last_life_ended_at, 1, size(_cdc_sequence)) as first_place) as _cdc_move,
         case
             when _cdc_last_life_ended_at = _cdc_sequence
                 or (
@@ -66,16 +65,13 @@ first_lives max recursion level 1000000 as (
         _cdc_life,
         case when _cdc_life_before is null then _cdc_key else _cdc_key_before end as _cdc_first_key,
         coalesce(_cdc_life_before.life, _cdc_life) as _cdc_first_life,
-        _cdc_moved_at,
-        case when _cdc_life_before is not null then _cdc_first_moved_at end as _cdc_first_moved_at
+        case when _cdc_life_before is not null then _cdc_move end as _cdc_move
     from moved_lives
     where _cdc_life_before is null or not _cdc_life_before.takes_over
 
     union all
 
-    select
-        moved._cdc_key, moved._cdc_life, first_lives._cdc_first_key, first_lives._cdc_first_life, moved._cdc_moved_at,
-        moved._cdc_first_moved_at
+    select moved._cdc_key, moved._cdc_life, first_lives._cdc_first_key, first_lives._cdc_first_life, moved._cdc_move
     from first_lives
     inner join moved_lives as moved
         on first_lives._cdc_key = moved._cdc_key_before
@@ -84,7 +80,10 @@ first_lives max recursion level 1000000 as (
 
 ),
 
-{#- A message that is produced again moves its row again, from where it first was: what the first copy did to it since is not known yet. #}
+{#-
+    A message that is produced again moves its row again. Its changes stand beside those of its first copy (`_cdc_copied_from`):
+    what that one did to the row behind this place is not known yet.
+#}
 events_of_first_lives as (
 
     select
@@ -92,12 +91,11 @@ events_of_first_lives as (
         coalesce(first_lives._cdc_first_key, lives._cdc_key) as _cdc_first_key,
         coalesce(first_lives._cdc_first_life, lives._cdc_life) as _cdc_first_life,
         case
-            when first_lives._cdc_first_moved_at is null then null
-            when slice(lives._cdc_sequence, 1, size(first_lives._cdc_moved_at)) = first_lives._cdc_moved_at
-                then concat(
-                    first_lives._cdc_first_moved_at,
-                    slice(lives._cdc_sequence, size(first_lives._cdc_moved_at) + 1, size(lives._cdc_sequence))
-                )
+            when first_lives._cdc_move is null then null
+            when slice(lives._cdc_sequence, 1, size(first_lives._cdc_move.place)) = first_lives._cdc_move.place then concat(
+                first_lives._cdc_move.first_place,
+                slice(lives._cdc_sequence, size(first_lives._cdc_move.place) + 1, size(lives._cdc_sequence))
+            )
         end as _cdc_copied_from
     from lives
     left join first_lives on lives._cdc_key = first_lives._cdc_key and lives._cdc_life = first_lives._cdc_life

@@ -54,7 +54,7 @@
         {%- if not spark_cdc._is_list(value) or value | length == 0 -%}
             {%- do spark_cdc._raise(
                 macro, argument, 'a list of relations, such as [ref(\'orders\')]', spark_cdc._show(value),
-                'Put the relation in square brackets.'
+                'Name each with ref(...), in square brackets.'
             ) -%}
         {%- endif -%}
         {%- do spark_cdc._require_kind(macro, argument, value) -%}
@@ -70,8 +70,16 @@
         'messages': ('messages', 'made by spark_cdc.messages'), 'changes': ('changes', 'made by spark_cdc.changes'),
         'current': ('cdc_current', 'that are cdc_current'),
     }[argument] -%}
-    {%- set names = relations | map('string') | list -%}
-    {%- for node in (graph.nodes.values() if execute else []) if node.relation_name in names -%}
+    {%- set names = [] -%}
+    {%- for relation in relations -%}
+        {%- do names.append(spark_cdc._name_of_relation(relation) | string) -%}
+    {%- endfor -%}
+    {%- for node in (graph.nodes.values() if execute else []) if node.relation_name in names or node.name in relations -%}
+        {%- if node.name in relations -%}
+            {%- do spark_cdc._raise(
+                macro, argument, 'relations', 'the name `' ~ node.name ~ '`', 'Write ref(\'' ~ node.name ~ '\') in its place.'
+            ) -%}
+        {%- endif -%}
         {%- set found = spark_cdc._kind_of(node) -%}
         {%- if found and found != kind -%}
             {%- do spark_cdc._raise(
@@ -86,14 +94,33 @@
 {#- Asked of a source by builds only: a run that goes on knows from them. -#}
 {%- macro _require_columns_in(macro, argument, relation, names, allowed, next_step) -%}
     {%- if spark_cdc._is_run() and not spark_cdc._goes_on() -%}
-        {%- set found = run_query('describe query select * from ' ~ relation).columns[0].values() | map('lower') | list -%}
-        {%- set missing = names | reject('in', found) | list -%}
-        {%- if missing -%}
-            {%- do spark_cdc._raise(
-                macro, argument, allowed,
-                spark_cdc._show(spark_cdc._name_of_relation(relation)) ~ ', which has ' ~ found | join(', '), next_step
-            ) -%}
-        {%- endif -%}
+        {%- do spark_cdc._require_found(macro, argument, relation, names, allowed, next_step) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+{%- macro _require_found(macro, argument, relation, names, allowed, next_step) -%}
+    {%- set found = run_query('describe query select * from ' ~ relation).columns[0].values() -%}
+    {%- if names | map('lower') | reject('in', found | map('lower') | list) | list -%}
+        {%- do spark_cdc._raise(
+            macro, argument, allowed,
+            spark_cdc._show(spark_cdc._name_of_relation(relation)) ~ ', which has ' ~ found | join(', '), next_step
+        ) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+{#- Jinja's own words for an argument that is not there name neither the package nor what there is. -#}
+{%- macro _require_arguments(macro, positional, named, arguments) -%}
+    {%- for argument in named -%}
+        {%- do exceptions.raise_compiler_error(
+            'spark_cdc.' ~ macro ~ ': there is no argument `' ~ argument ~ '`; there are ' ~ arguments | join(', ')
+            ~ '. Correct the spelling.'
+        ) -%}
+    {%- endfor -%}
+    {%- if positional -%}
+        {%- do exceptions.raise_compiler_error(
+            'spark_cdc.' ~ macro ~ ': there are ' ~ arguments | length ~ ' arguments, ' ~ arguments | join(', ') ~ '; got '
+            ~ (arguments | length + positional | length) ~ '. Write each with its name.'
+        ) -%}
     {%- endif -%}
 {%- endmacro -%}
 

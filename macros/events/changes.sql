@@ -33,6 +33,9 @@
     relation=none, format=none, table=none, key=none, columns=none, database=none, schema=none, dialect=none,
     messages=none, raw_columns=none, time_zone='UTC'
 ) -%}
+    {%- do spark_cdc._require_arguments('changes', varargs, kwargs, [
+        'relation', 'format', 'table', 'key', 'columns', 'database', 'schema', 'dialect', 'messages', 'raw_columns', 'time_zone',
+    ]) -%}
     {%- do spark_cdc._require_format('changes', format, dialect) -%}
     {%- if (relation is none) == (messages is none) -%}
         {%- do spark_cdc._raise(
@@ -73,6 +76,7 @@
             'changes', 'key', name, columns.keys() | list, 'Declare it in `columns`, or take it out of `key`.'
         ) -%}
     {%- endfor -%}
+    {%- do spark_cdc._note_kind('changes', {'spark_cdc.key': key}) -%}
     {%- if messages is none -%}
         {%- do spark_cdc._require_raw_table('changes', relation, raw_columns) -%}
     {%- else -%}
@@ -80,7 +84,7 @@
             'changes', 'messages', messages, spark_cdc._message_columns(), 'a model made by spark_cdc.messages',
             'A raw table is the first argument, `relation`.'
         ) -%}
-        {%- do spark_cdc._require_format_of_messages(format, messages) -%}
+        {%- do spark_cdc._require_format_of_messages(format, dialect, messages) -%}
     {%- endif -%}
     {%- if flags.WHICH == 'run-operation' -%}
         {#- No operation wants this model's rows: `undeclared_columns` asks which columns its messages carry. -#}
@@ -109,16 +113,25 @@
     {{- return(query) -}}
 {%- endmacro -%}
 
-{#- Asked by builds of a log only. Messages of another format would all be rows with an error. -#}
-{%- macro _require_format_of_messages(format, messages) -%}
-    {%- if spark_cdc._is_run() and spark_cdc._is_log() and not spark_cdc._goes_on() -%}
-        {%- set formats = run_query('select distinct format from ' ~ messages).columns[0].values() | sort -%}
-        {%- if formats and format not in formats -%}
-            {%- do spark_cdc._raise(
-                'changes', 'format', 'that of the messages in ' ~ spark_cdc._show(spark_cdc._name_of_relation(messages)) ~ ', '
-                ~ formats | join(', '), spark_cdc._show(format), 'Write format=\'' ~ formats[0] ~ '\', or name other messages.'
-            ) -%}
-        {%- endif -%}
+{#- Messages of another format would all be rows with an error; those of another dialect might be read, and wrongly. -#}
+{%- macro _require_format_of_messages(format, dialect, messages) -%}
+    {%- set dialects = {} -%}
+    {%- for node in spark_cdc._models_behind(messages, 'messages') -%}
+        {%- for name, found in node.config.meta['spark_cdc.dialect_of'].items() -%}
+            {%- do dialects.setdefault(name, []).append(found) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- set of_messages = 'that of the messages in ' ~ spark_cdc._show(spark_cdc._name_of_relation(messages)) ~ ', ' -%}
+    {%- if dialects and format not in dialects -%}
+        {%- do spark_cdc._raise(
+            'changes', 'format', of_messages ~ dialects | sort | join(', '), spark_cdc._show(format),
+            'Write format=\'' ~ dialects | sort | first ~ '\', or name other messages.'
+        ) -%}
+    {%- elif dialects and spark_cdc._dialect_or_default(format, dialect) not in dialects[format] -%}
+        {%- do spark_cdc._raise(
+            'changes', 'dialect', of_messages ~ dialects[format][0], spark_cdc._show(dialect),
+            'Write dialect=\'' ~ dialects[format][0] ~ '\' in both models, or name other messages.'
+        ) -%}
     {%- endif -%}
 {%- endmacro -%}
 

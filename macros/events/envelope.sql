@@ -281,7 +281,8 @@ envelopes as (
 {%- endmacro -%}
 
 {%- macro _require_raw_columns(macro, raw_columns) -%}
-    {%- if raw_columns is not none and raw_columns is not mapping -%}
+    {%- if raw_columns is not none
+        and (raw_columns is not mapping or raw_columns.values() | reject('string') | list) -%}
         {%- do spark_cdc._raise(
             macro, 'raw_columns', 'a mapping of Kafka\'s names to the raw table\'s', spark_cdc._show(raw_columns),
             'Write raw_columns={\'value\': \'payload\'}, or leave it out where the raw table has Kafka\'s own names.'

@@ -14,10 +14,12 @@
 
     A model that is a `cdc_log` reads each message of the raw table once, also one that lands behind others or lands again.
 -#}
-{%- macro messages(relation, format, dialect=none, raw_columns=none) -%}
+{%- macro messages(relation=none, format=none, dialect=none, raw_columns=none) -%}
+    {%- do spark_cdc._require_arguments('messages', varargs, kwargs, ['relation', 'format', 'dialect', 'raw_columns']) -%}
     {%- do spark_cdc._require_source('messages', 'relation', relation) -%}
     {%- do spark_cdc._require_format('messages', format, dialect) -%}
     {%- do spark_cdc._require_raw_columns('messages', raw_columns) -%}
+    {%- do spark_cdc._note_kind('messages', {'spark_cdc.dialect_of': {format: spark_cdc._dialect_or_default(format, dialect)}}) -%}
     {%- do spark_cdc._require_raw_table('messages', relation, raw_columns) -%}
     {%- if spark_cdc._is_run() and spark_cdc._is_full_refresh() -%}
         {%- do spark_cdc._refuse_to_lose_history(

@@ -15,10 +15,22 @@
     {%- endif -%}
 {%- endmacro -%}
 
+{#- Columns that the test reads: without them the answer would be Spark's plan. `what` is the kind of model that has them. -#}
+{%- macro _require_model(test, what, names, relation, argument='model') -%}
+    {%- if execute and flags.WHICH in ['test', 'build', 'retry'] -%}
+        {%- do spark_cdc._require_found(
+            test, argument, relation, names, what ~ ' with ' ~ names | unique | join(', '),
+            'Put the test on such a model, or correct the names in its arguments.'
+        ) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
 {%- macro _require_number(test, argument, value, highest=none) -%}
-    {%- if value is not number or value is boolean or value < 0 or (highest is not none and value > highest) -%}
+    {%- set is_count = highest is none -%}
+    {%- if value is not number or value is boolean or value < 0
+        or (is_count and value is not integer) or (not is_count and value > highest) -%}
         {%- do spark_cdc._raise(
-            test, argument, 'a number from 0' ~ (' to ' ~ highest if highest is not none else ' on'),
+            test, argument, 'a whole number from 0 on' if is_count else 'a number from 0 to ' ~ highest,
             spark_cdc._show(value), 'Leave the argument out to allow none.'
         ) -%}
     {%- endif -%}

@@ -6,6 +6,9 @@
 -#}
 {%- test accounts_add_up(model, messages=none) -%}
     {%- do spark_cdc._require_relations('accounts_add_up', {'messages': messages}) -%}
+    {%- do spark_cdc._require_model(
+        'accounts_add_up', 'a model made by spark_cdc.accounts or spark_cdc.ledger,', ['topic', 'read'] + spark_cdc._account_names(), model
+    ) -%}
     {{- return(adapter.dispatch('test_accounts_add_up', 'spark_cdc')(model, messages)) -}}
 {%- endtest -%}
 

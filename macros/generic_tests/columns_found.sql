@@ -8,6 +8,9 @@
             'columns_found', 'columns', columns, 'Leave it out to test all columns of the changes model.'
         ) -%}
     {%- endif -%}
+    {%- do spark_cdc._require_model(
+        'columns_found', 'a model made by spark_cdc.changes,', ['_cdc_op', '_cdc_absent', '_cdc_error'], model
+    ) -%}
     {{- return(adapter.dispatch('test_columns_found', 'spark_cdc')(model, columns)) -}}
 {%- endtest -%}
 

@@ -13,6 +13,12 @@
     {%- do spark_cdc._require_relation('current_equals_open_history', 'history', history) -%}
     {%- do spark_cdc._require_key('current_equals_open_history', key) -%}
     {%- do spark_cdc._require_hard_deletes('current_equals_open_history', hard_deletes) -%}
+    {%- do spark_cdc._require_model(
+        'current_equals_open_history', 'a current table', key + ['_cdc_is_deleted', '_cdc_sequence'], model
+    ) -%}
+    {%- do spark_cdc._require_model(
+        'current_equals_open_history', 'a history', ['valid_to', '_cdc_is_deleted', '_cdc_last_sequence'], history, 'history'
+    ) -%}
     {{- return(adapter.dispatch('test_current_equals_open_history', 'spark_cdc')(model, history, key, hard_deletes)) -}}
 {%- endtest -%}
 

@@ -19,6 +19,14 @@
         {%- do spark_cdc._require_relation(test, 'changes', relation) -%}
     {%- endfor -%}
     {%- do spark_cdc._require_one_of(test, 'raw_is_growing', raw_is_growing, [true, false]) -%}
+    {%- do spark_cdc._require_model(
+        test, 'a model made by spark_cdc.messages,', ['topic', 'partition', 'offset', 'kind'], model
+    ) -%}
+    {%- for relation in changes or [] -%}
+        {%- do spark_cdc._require_model(
+            test, 'a list of models made by spark_cdc.changes,', ['_cdc_topic', '_cdc_offsets'], relation, 'changes'
+        ) -%}
+    {%- endfor -%}
     {{- return(adapter.dispatch('test_every_message_accounted_for', 'spark_cdc')(
         model, raw, raw_columns, changes or [], raw_is_growing
     )) -}}

@@ -1,6 +1,9 @@
 {#- A row returned is a change without an error, and not a truncate, in which a column of the key is null. -#}
 {%- test key_not_null(model, key=none) -%}
     {%- do spark_cdc._require_key('key_not_null', key) -%}
+    {%- do spark_cdc._require_model(
+        'key_not_null', 'a model made by spark_cdc.changes,', key + ['_cdc_op', '_cdc_error'], model
+    ) -%}
     {{- return(adapter.dispatch('test_key_not_null', 'spark_cdc')(model, key)) -}}
 {%- endtest -%}
 

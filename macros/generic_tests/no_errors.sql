@@ -24,6 +24,10 @@
     {%- endif -%}
     {%- set is_changes = column_name == '_cdc_error' or '_cdc_error' in (found or []) -%}
     {%- set prefix = '_cdc_' if is_changes else '' -%}
+    {%- do spark_cdc._require_model(
+        'no_errors', 'a model made by spark_cdc.' ~ ('changes,' if is_changes else 'messages,'),
+        [prefix ~ 'topic', prefix ~ 'partition', prefix ~ 'offset', prefix ~ 'error'], model
+    ) -%}
 with rows_of_model as (
 
     select * from {{ model }}

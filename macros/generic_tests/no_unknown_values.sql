@@ -4,6 +4,7 @@
 -#}
 {%- test no_unknown_values(model, key=none) -%}
     {%- do spark_cdc._require_key('no_unknown_values', key) -%}
+    {%- do spark_cdc._require_model('no_unknown_values', 'a current or history table', key + ['_cdc_absent'], model) -%}
     {{- return(adapter.dispatch('test_no_unknown_values', 'spark_cdc')(model, key)) -}}
 {%- endtest -%}
 

@@ -5,6 +5,7 @@
 {%- test one_open_version_per_key(model, key=none, hard_deletes='new_record') -%}
     {%- do spark_cdc._require_key('one_open_version_per_key', key) -%}
     {%- do spark_cdc._require_hard_deletes('one_open_version_per_key', hard_deletes) -%}
+    {%- do spark_cdc._require_model('one_open_version_per_key', 'a history', key + ['valid_to'], model) -%}
     {{- return(adapter.dispatch('test_one_open_version_per_key', 'spark_cdc')(model, key, hard_deletes)) -}}
 {%- endtest -%}
 

@@ -5,6 +5,9 @@
 -#}
 {%- test one_partition_per_key(model, key=none) -%}
     {%- do spark_cdc._require_key('one_partition_per_key', key) -%}
+    {%- do spark_cdc._require_model(
+        'one_partition_per_key', 'a model made by spark_cdc.changes,', key + ['_cdc_op', '_cdc_before', '_cdc_error'], model
+    ) -%}
     {{- return(adapter.dispatch('test_one_partition_per_key', 'spark_cdc')(model, key)) -}}
 {%- endtest -%}
 

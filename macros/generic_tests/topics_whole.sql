@@ -10,6 +10,9 @@
             'Copy the column accept of each fault that is settled.'
         ) -%}
     {%- endif -%}
+    {%- do spark_cdc._require_model(
+        'topics_whole', 'a model made by spark_cdc.messages,', ['topic', 'partition', 'offset', 'timestamp', 'batch', 'error'], model
+    ) -%}
     {{- return(adapter.dispatch('test_topics_whole', 'spark_cdc')(model, accepted or [])) -}}
 {%- endtest -%}
 

@@ -4,6 +4,9 @@
 -#}
 {%- test valid_op(model, column_name='_cdc_op') -%}
     {%- do spark_cdc._require_text('valid_op', 'column_name', column_name, 'Leave it out to test _cdc_op.') -%}
+    {%- do spark_cdc._require_model(
+        'valid_op', 'a model made by spark_cdc.changes,', [column_name | replace('`', ''), '_cdc_error'], model
+    ) -%}
     {{- return(adapter.dispatch('test_valid_op', 'spark_cdc')(model, column_name)) -}}
 {%- endtest -%}
 

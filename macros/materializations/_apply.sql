@@ -19,6 +19,7 @@
 -#}
 {%- macro _apply_changes(form) -%}
     {%- set settings = spark_cdc._apply_config(form.materialization, config) -%}
+    {%- do spark_cdc._require_key_of_changes(form.materialization, settings.key) -%}
     {%- set existing_relation = load_cached_relation(this) -%}
     {%- set target_relation = this.incorporate(type='table') -%}
     {%- set is_first = existing_relation is none or should_full_refresh() -%}

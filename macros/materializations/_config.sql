@@ -14,6 +14,19 @@
     {{- return({'key': key, 'file_format': file_format, 'on_schema_change': on_schema_change}) -}}
 {%- endmacro -%}
 
+{#- Another key would leave a row that its source moves to another key, and a row for each value of what is no key. -#}
+{%- macro _require_key_of_changes(materialization, unique_key) -%}
+    {%- for id in model.depends_on.nodes if id in graph.nodes and spark_cdc._kind_of(graph.nodes[id]) == 'changes' -%}
+        {%- set key = graph.nodes[id].config.meta['spark_cdc.key'] -%}
+        {%- if key and key | sort != unique_key | reject('equalto', '_cdc_origin') | sort -%}
+            {%- do spark_cdc._raise(
+                materialization, 'unique_key', 'the key of ' ~ spark_cdc._show(graph.nodes[id].name) ~ ', ' ~ key | join(', '),
+                spark_cdc._show(unique_key | join(', ')), 'Write unique_key=' ~ key ~ ', or correct the key of the changes model.'
+            ) -%}
+        {%- endif -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
 {%- macro _lake_of(materialization, config) -%}
     {%- set file_format = config.get('file_format', 'iceberg') -%}
     {%- do spark_cdc._require_one_of(materialization, 'file_format', file_format, ['iceberg', 'delta']) -%}

@@ -8,7 +8,7 @@
     models of one alias that run at once, one may read the other's rows.
 -#}
 {%- materialization cdc_log, adapter='spark' -%}
-    {%- set file_format = spark_cdc._lake_of('cdc_log', config) -%}
+    {%- set file_format = spark_cdc._log_config(config) -%}
     {%- set existing_relation = load_cached_relation(this) -%}
     {%- set target_relation = this.incorporate(type='table') -%}
     {%- set is_first = existing_relation is none or should_full_refresh() -%}
@@ -37,6 +37,23 @@
 
     {{- return({'relations': [target_relation]}) -}}
 {%- endmaterialization -%}
+
+{%- macro _log_config(config) -%}
+    {%- do spark_cdc._on_schema_change('cdc_log', config.get('on_schema_change')) -%}
+    {%- if config.get('unique_key') is not none -%}
+        {%- do spark_cdc._raise(
+            'cdc_log', 'unique_key', 'left out', spark_cdc._show(config.get('unique_key')),
+            'A log keeps all rows; cdc_current keeps one of each key.'
+        ) -%}
+    {%- endif -%}
+    {%- if spark_cdc._kind_of(model) is none -%}
+        {%- do spark_cdc._raise(
+            'cdc_log', 'sql', 'a call of spark_cdc.messages, spark_cdc.changes or spark_cdc.ledger',
+            'a query of its own', 'Each run would append all of it again: write materialized=\'table\' or \'incremental\'.'
+        ) -%}
+    {%- endif -%}
+    {{- return(spark_cdc._lake_of('cdc_log', config)) -}}
+{%- endmacro -%}
 
 {%- macro _append(target_relation, sql) -%}
     {%- if config.get('contract').enforced -%}

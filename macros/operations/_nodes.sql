@@ -41,17 +41,6 @@
     {{- return(found) -}}
 {%- endmacro -%}
 
-{%- macro _kind_of(node) -%}
-    {%- if node.resource_type != 'model' -%}
-        {{- return(none) -}}
-    {%- elif node.config.materialized in ['cdc_current', 'cdc_history'] -%}
-        {{- return(node.config.materialized) -}}
-    {%- endif -%}
-    {%- for kind in ['changes', 'messages'] if 'macro.spark_cdc.' ~ kind in node.depends_on.macros -%}
-        {{- return(kind) -}}
-    {%- endfor -%}
-{%- endmacro -%}
-
 {#- The node's table, or none before its first run. -#}
 {%- macro _table_of(node) -%}
     {%- set relation = adapter.get_relation(database=node.database, schema=node.schema, identifier=node.identifier or node.alias) -%}

@@ -13,7 +13,8 @@
     unrouted    rows of a table that no model reads
     rejected    an error row: see `dead_letters`
 -#}
-{%- macro accounts(messages, changes, current) -%}
+{%- macro accounts(messages=none, changes=none, current=none) -%}
+    {%- do spark_cdc._require_arguments('accounts', varargs, kwargs, ['messages', 'changes', 'current']) -%}
     {%- do spark_cdc._require_relations('accounts', {'messages': messages, 'changes': changes, 'current': current}) -%}
     {{- return(adapter.dispatch('accounts', 'spark_cdc')(messages, changes, current)) -}}
 {%- endmacro -%}

@@ -7,7 +7,8 @@
     One row per message and reason: topic, partition, offset, timestamp, code, detail, value. A half of an update whose partner
     came later is not among them.
 -#}
-{%- macro dead_letters(messages, changes=[]) -%}
+{%- macro dead_letters(messages=none, changes=[]) -%}
+    {%- do spark_cdc._require_arguments('dead_letters', varargs, kwargs, ['messages', 'changes']) -%}
     {%- do spark_cdc._require_relations('dead_letters', {'messages': messages}) -%}
     {%- if changes != [] -%}
         {%- do spark_cdc._require_relations('dead_letters', {'changes': changes}) -%}

@@ -7,8 +7,10 @@
 
     messages, changes, current  as for `accounts`
 -#}
-{%- macro ledger(messages, changes, current) -%}
+{%- macro ledger(messages=none, changes=none, current=none) -%}
+    {%- do spark_cdc._require_arguments('ledger', varargs, kwargs, ['messages', 'changes', 'current']) -%}
     {%- do spark_cdc._require_relations('ledger', {'messages': messages, 'changes': changes, 'current': current}) -%}
+    {%- do spark_cdc._note_kind('ledger') -%}
     {{- return(adapter.dispatch('ledger', 'spark_cdc')(messages, changes, current)) -}}
 {%- endmacro -%}
 

@@ -11,7 +11,8 @@
 
     messages  list of models made by `messages`, as `cdc_log`: what runs read is told by their column `batch`
 -#}
-{%- macro topic_faults(messages) -%}
+{%- macro topic_faults(messages=none) -%}
+    {%- do spark_cdc._require_arguments('topic_faults', varargs, kwargs, ['messages']) -%}
     {%- do spark_cdc._require_relations('topic_faults', {'messages': messages}) -%}
     {{- return(adapter.dispatch('topic_faults', 'spark_cdc')(messages)) -}}
 {%- endmacro -%}

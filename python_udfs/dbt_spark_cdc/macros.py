@@ -51,7 +51,7 @@ class MacroLibrary:
                 "graph": SimpleNamespace(nodes={}),
                 "flags": SimpleNamespace(WHICH="compile"),
                 "modules": SimpleNamespace(re=re, pytz=_TimeZones()),
-                "config": SimpleNamespace(get=lambda _name, default=None: default),
+                "config": _Config(),
                 "run_started_at": datetime.now(timezone.utc),
                 "this": None,
                 "model": None,
@@ -102,6 +102,16 @@ def _returning(macro: Callable[..., Any]) -> Callable[..., Any]:
             return returned.value
 
     return call
+
+
+class _Config:
+    """The config of a model that sets nothing and is not asked for what it notes."""
+
+    def __call__(self, **_settings: Any) -> str:
+        return ""
+
+    def get(self, _name: str, default: Any = None) -> Any:
+        return default
 
 
 class _TimeZones:

@@ -127,6 +127,23 @@ CASES = {
         "spark_cdc.changes: argument `raw_columns` must be a mapping of Kafka's names to the raw table's; got `['payload']`. "
         "Write raw_columns={'value': 'payload'}, or leave it out where the raw table has Kafka's own names.",
     ),
+    "raw_columns_of_numbers": (
+        changes(raw_columns="{'value': 1}"),
+        "spark_cdc.changes: argument `raw_columns` must be a mapping of Kafka's names to the raw table's; got `{'value': 1}`. ",
+    ),
+    "argument_misspelt": (
+        changes(tabel="'orders'"),
+        "spark_cdc.changes: there is no argument `tabel`; there are relation, format, table, key, columns, database, schema, "
+        "dialect, messages, raw_columns, time_zone. Correct the spelling.",
+    ),
+    "too_many_arguments": (
+        "spark_cdc.messages(source('raw', 'messages'), 'canal', none, none, 'orders')",
+        "spark_cdc.messages: there are 4 arguments, relation, format, dialect, raw_columns; got 5. Write each with its name.",
+    ),
+    "dead_letters_of_names": (
+        "spark_cdc.dead_letters(messages=['no_key'])",
+        "spark_cdc.dead_letters: argument `messages` must be relations; got the name `no_key`. Write ref('no_key') in its place.",
+    ),
     "dead_letters_of_one_relation": (
         f"spark_cdc.dead_letters(messages={CHANGES})",
         "spark_cdc.dead_letters: argument `messages` must be a list of relations, such as [ref('orders')]; got ",

@@ -40,6 +40,15 @@ WRONG = {
         f"spark_cdc.changes: argument `format` must be that of the messages in `{SCHEMA}.messages`, canal; got `maxwell`. Write "
         "format='canal', or name other messages.",
     ),
+    "other_dialect": (
+        f"spark_cdc.changes(messages=ref('messages'), dialect='oms', {OF_TOPIC})",
+        f"spark_cdc.changes: argument `dialect` must be that of the messages in `{SCHEMA}.messages`, canal; got `oms`. Write "
+        "dialect='canal' in both models, or name other messages.",
+    ),
+    "other_dialect_behind_a_view": (
+        f"spark_cdc.changes(messages=ref('some_messages'), dialect='oms', {OF_TOPIC})",
+        f"spark_cdc.changes: argument `dialect` must be that of the messages in `{SCHEMA}.some_messages`, canal; got `oms`. ",
+    ),
     "raw_as_messages": (
         f"spark_cdc.changes(messages=source('raw_log', 'topic'), {OF_TOPIC})",
         "spark_cdc.changes: argument `messages` must be a model made by spark_cdc.messages; got `raw_log.topic`, which has "
@@ -62,6 +71,30 @@ def log(table: str = "things", config: str = "") -> str:
     )
 
 
+# name -> (model, the sentence)
+WRONG_CONFIG = {
+    "parquet": (
+        log(config=", file_format='parquet'"),
+        "spark_cdc.cdc_log: argument `file_format` must be one of iceberg, delta; got `parquet`.",
+    ),
+    "unknown_word": (
+        log(config=", on_schema_change='x'"),
+        "spark_cdc.cdc_log: argument `on_schema_change` must be one of ignore, fail, evolve, append_new_columns, "
+        "sync_all_columns; got `x`.",
+    ),
+    "log_with_a_key": (
+        log(config=", unique_key='id'"),
+        "spark_cdc.cdc_log: argument `unique_key` must be left out; got `id`. A log keeps all rows; cdc_current keeps one of "
+        "each key.",
+    ),
+    "own_query": (
+        "{{ config(materialized='cdc_log') }} select 1 as id\n",
+        "spark_cdc.cdc_log: argument `sql` must be a call of spark_cdc.messages, spark_cdc.changes or spark_cdc.ledger; got a "
+        "query of its own. Each run would append all of it again: write materialized='table' or 'incremental'.",
+    ),
+}
+
+
 def contract(name: str, columns: dict[str, str]) -> str:
     listed = ", ".join(f'{{name: {column}, data_type: "{kind}"}}' for column, kind in columns.items())
     return f"  - name: {name}\n    config: {{contract: {{enforced: true}}}}\n    columns: [{listed}]\n"
@@ -75,6 +108,8 @@ def files() -> dict[str, str]:
         "models/sources.yml": "sources: [{name: raw_log, tables: [{name: topic}, {name: renamed}]}]\n",
         "models/messages.sql": "{{ config(materialized='cdc_log') }}\n"
         "{{ spark_cdc.messages(source('raw_log', 'topic'), format='canal') }}\n",
+        "models/some_messages.sql": "{{ config(materialized='view') }} select * from {{ ref('messages') }} where partition = 0\n",
+        "models/some_things.sql": f"{{{{ spark_cdc.changes(messages=ref('some_messages'), dialect='canal', {OF_TOPIC}) }}}}\n",
         "models/things.sql": log(),
         "models/misspelt.sql": log("thinks"),
         "models/documented.sql": log(config=", tblproperties={'write.merge.mode': 'copy-on-write'}, persist_docs={'relation': true, 'columns': true}, "
@@ -83,7 +118,7 @@ def files() -> dict[str, str]:
         "models/once/broken_contract.sql": log(),
         "models/once/things_history.sql": HISTORY,
         **{f"models/once/{name}.sql": f"{{{{ config(materialized='cdc_log') }}}}{{{{ {call} }}}}\n" for name, (call, _) in WRONG.items()},
-        "models/once/parquet.sql": log(config=", file_format='parquet'"),
+        **{f"models/once/{name}.sql": text for name, (text, _) in WRONG_CONFIG.items()},
         "models/places/eu.sql": log("things", ", schema='eu', alias='same'"),
         "models/places/us.sql": log("others", ", schema='us', alias='same'"),
         "models/models.yml": "models:\n" + documented + contract("contracted", CONTRACT)
@@ -142,16 +177,12 @@ def test_a_run_does_what_a_dbt_user_expects(project: Project, lake: Lake, source
     run = project.dbt("run")
     assert {name for name, status in run.statuses.items() if status != "success"} == {
         "broken_contract",
-        "parquet",
         *WRONG,
+        *WRONG_CONFIG,
     }
-    for name, (_, sentence) in WRONG.items():
+    for name, (_, sentence) in (WRONG | WRONG_CONFIG).items():
         assert sentence in run.messages[name]
     assert "This model has an enforced contract that failed." in run.messages["broken_contract"]
-    assert (
-        "spark_cdc.cdc_log: argument `file_format` must be one of iceberg, delta; got `parquet`."
-        in run.messages["parquet"]
-    )
     source.land(
         source.things.insert(1, {"id": 2, "name": "more"}), source.others.insert(1, {"id": 9, "name": "o"})
     )

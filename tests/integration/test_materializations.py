@@ -22,14 +22,17 @@ ODD_NAMES = ["order", "a.b", "q`q", "汉字", "T Weird.1", "it's"]
 REQUIRED = "spark_cdc.cdc_{kind}: argument `{argument}` must be {allowed}; got {got}. {next_step}"
 SPELLING = "Correct the spelling, or leave the argument out where it has a default."
 KEY_STEP = "Set config(unique_key=['id']) with the key that the changes model declares."
+KEY_OF_CHANGES = {
+    "argument": "unique_key", "allowed": "the key of `stg_things_changes`, id",
+    "next_step": "Write unique_key=['id'], or correct the key of the changes model.",
+}  # fmt: skip
 WRONG = {
     "key_missing": ("", SELECT, {
         "argument": "unique_key", "allowed": "a list of column names, such as ['id']", "got": "nothing", "next_step": KEY_STEP,
     }),
-    "key_misspelt": ("unique_key=['ID']", SELECT, {
-        "argument": "unique_key", "allowed": "one of id, name", "got": "`ID`", "next_step": "Name columns of the changes model.",
-    }),
-    "key_reserved": ("unique_key=['_cdc_op']", SELECT, {
+    "key_misspelt": ("unique_key=['ID']", SELECT, KEY_OF_CHANGES | {"got": "`ID`"}),
+    "other_key": ("unique_key=['id', 'name']", SELECT, KEY_OF_CHANGES | {"got": "`id, name`"}),
+    "key_reserved": ("unique_key=['_cdc_op']", "\nselect * from {{ ref('stg_keyless_changes') }}\n", {
         "argument": "unique_key", "allowed": "one of id, name", "got": "`_cdc_op`", "next_step": "Name columns of the changes model.",
     }),
     "key_twice": ("unique_key=['id', 'id']", SELECT, {
@@ -57,12 +60,12 @@ def model(kind: str, config: str = "unique_key=['id']", body: str = SELECT) -> s
     return "{{ config(" + ", ".join(filter(None, [f"materialized='cdc_{kind}'", config])) + ") }}" + body
 
 
-def changes(source: str, columns: str, materialized: str = "incremental") -> str:
+def changes(source: str, columns: str, materialized: str = "incremental", key: str = "['id']") -> str:
     """Write a changes model that reads a raw table."""
     return (
         f"{{{{ config(materialized='{materialized}') }}}}\n"
         f"{{{{ spark_cdc.changes(source('raw_models', '{source}'), format='canal', table='{source}', "
-        f"key=['id'], columns={columns}) }}}}\n"
+        f"key={key}, columns={columns}) }}}}\n"
     )
 
 
@@ -74,8 +77,11 @@ def files() -> dict[str, str]:
             "things", "{'id': 'bigint', 'name': 'string'} if not var('with_note', false) else "
             "{'id': 'bigint', 'name': 'string', 'note': 'string'}",
         ),
+        "models/stg_keyless_changes.sql": changes(
+            "things", "{'id': 'bigint', 'name': 'string'}", key="[]"
+        ),
         "models/odd/stg_odd_changes.sql": changes(
-            "odd", str({"id": "bigint"} | dict.fromkeys(ODD_NAMES, "string")), "cdc_log"
+            "odd", str({"id": "bigint"} | dict.fromkeys(ODD_NAMES, "string")), "cdc_log", "['id', 'order']"
         ),
         "models/once/plain_granted.sql": "{{ config(materialized='table', grants={'select': ['someone']}) }} select 1 as id\n",
         "models/once/plain_contract.sql": "{{ config(materialized='table') }} select 1 as id, 'x' as name\n",

@@ -529,6 +529,44 @@ CASES = [
     ),
 ]
 
+# name -> (test, model, arguments, sentence): tests put on models that do not have the columns that they read.
+PUT_ON = "Put the test on such a model, or correct the names in its arguments."
+RAW_HAS = "got `generic_tests.raw_good`, which has topic, partition, offset. " + PUT_ON
+MISPLACED: dict[str, tuple[str, str, dict[str, Any], str]] = {
+    "key_misspelt": (
+        "one_row_per_key", "raw_good", {"key": ["topik"]},
+        f"spark_cdc.one_row_per_key: argument `model` must be a model with topik; {RAW_HAS}",
+    ),
+    "history_test_on_raw": (
+        "one_open_version_per_key", "raw_good", {"key": ["topic"]},
+        f"spark_cdc.one_open_version_per_key: argument `model` must be a history with topic, valid_to; {RAW_HAS}",
+    ),
+    "raw_as_history": (
+        "current_equals_open_history", "current_good", {"key": ["id"], "history": "ref('raw_good')"},
+        "spark_cdc.current_equals_open_history: argument `history` must be a history with valid_to, _cdc_is_deleted, "
+        f"_cdc_last_sequence; {RAW_HAS}",
+    ),
+    "changes_test_on_raw": (
+        "columns_found", "raw_good", {},
+        "spark_cdc.columns_found: argument `model` must be a model made by spark_cdc.changes, with _cdc_op, _cdc_absent, "
+        f"_cdc_error; {RAW_HAS}",
+    ),
+    "accounts_test_on_raw": (
+        "accounts_add_up", "raw_good", {"messages": ["ref('messages_good')"]},
+        "spark_cdc.accounts_add_up: argument `model` must be a model made by spark_cdc.accounts or spark_cdc.ledger, with topic, read, ",
+    ),
+    "no_errors_on_raw": (
+        "no_errors", "raw_good", {},
+        "spark_cdc.no_errors: argument `model` must be a model made by spark_cdc.messages, with topic, partition, offset, error; "
+        f"{RAW_HAS}",
+    ),
+    "raw_as_changes": (
+        "every_message_accounted_for", "messages_good", {"raw": "ref('raw_good')", "changes": ["ref('raw_good')"]},
+        "spark_cdc.every_message_accounted_for: argument `changes` must be a list of models made by spark_cdc.changes, with "
+        f"_cdc_topic, _cdc_offsets; {RAW_HAS}",
+    ),
+}  # fmt: skip
+
 # In the process of dbt: the session that dbt started answers each test's own query once more, as text.
 # Not `dbt build`, which leaves out what stands on a model whose test fails.
 RUN_DBT_AND_READ = """
@@ -614,6 +652,8 @@ def write_project(project: Path) -> None:
             models[case.model]["data_tests"].append(test)
         else:
             models[case.model]["columns"].append({"name": case.column, "data_tests": [test]})
+    for name, (test, model, arguments, _) in MISPLACED.items():
+        models[model]["data_tests"].append({f"spark_cdc.{test}": {"name": name, "arguments": arguments}})
     for folder in ("macros", "models"):
         (project / folder).mkdir()
     (project / "macros" / "errors.sql").write_text(MACROS, encoding="utf-8")
@@ -633,6 +673,13 @@ def test_exactly_the_bad_rows_are_found(answers: dict[str, Any], case: Case) -> 
     answer = answers[case.name]
     assert answer["rows"] == sorted(case.found), answer["message"]
     assert answer["status"] == ("fail" if case.found else "pass"), answer["message"]
+
+
+@pytest.mark.dbt
+@pytest.mark.parametrize("name", MISPLACED)
+def test_a_test_on_another_model_is_refused_with_a_sentence(answers: dict[str, Any], name: str) -> None:
+    assert answers[name]["status"] == "error"
+    assert MISPLACED[name][3] in answers[name]["message"]
 
 
 def test_every_shipped_test_has_a_case_that_passes_and_one_that_fails() -> None:
@@ -724,7 +771,7 @@ KEY_SAYS = f"argument `key` must be a list of column names, such as ['id']; got 
         (
             "no_errors",
             {"max_count": "1"},
-            "argument `max_count` must be a number from 0 on; got `1`. Leave the argument out to allow none.",
+            "argument `max_count` must be a whole number from 0 on; got `1`. Leave the argument out to allow none.",
         ),
         (
             "no_errors",
@@ -760,7 +807,7 @@ KEY_SAYS = f"argument `key` must be a list of column names, such as ['id']; got 
             "accounts_add_up",
             {"messages": RAW},
             "argument `messages` must be a list of relations, such as [ref('orders')]; "
-            "got `{'identifier': 'raw'}`. Put the relation in square brackets.",
+            "got `{'identifier': 'raw'}`. Name each with ref(...), in square brackets.",
         ),
         (
             "topics_whole",

@@ -22,42 +22,51 @@ struct<
 {%- macro default__kafka_river_canal_header(dialect) -%}
     {%- set position = "try_cast(regexp_extract(message.binlog, '^([0-9]+)@', 1) as decimal(20,0))" -%}
     {%- set file_number = "try_cast(regexp_extract(message.binlog, r'^[0-9]+@(?:.*[^0-9])?([0-9]+)\\z', 1) as decimal(20,0))" -%}
+    {#- Those of the message itself, its lists and columns, and those in texts. -#}
+    {%- set brackets = "2 * octet_length(value) - octet_length(replace(value, '{')) - octet_length(replace(value, '['))" -%}
+    {#- A column as a struct, so that its map is searched once for each field. -#}
+    {%- set cells -%}
+        transform(message.columns, c -> named_struct(
+            'name', c['n'], 'type', c['t'], 'text', c['v'], 'is_null', c['null'], 'updated', c['updated'], 'old', c['origin_val']
+        ))
+    {%- endset -%}
     {%- set event -%}
-        named_struct(
-            'names', transform(message.columns, c -> c['n']),
-            'types', transform(message.columns, c -> c['t']),
-            'texts', transform(message.columns, c -> case when not c['null'] <=> 'true' then c['v'] end),
-            'updated', filter(message.columns, c -> c['updated'] = 'true'),
-            'keys_in_columns', flatten(transform(message.columns, (c, n) -> transform(map_keys(c), name -> concat(n, name)))),
+        transform(array({{ cells }}), cells -> named_struct(
+            'names', transform(cells, c -> c.name),
+            'types', transform(cells, c -> c.type),
+            'texts', transform(cells, c -> case when not c.is_null <=> 'true' then c.text end),
+            'updated', filter(cells, c -> c.updated = 'true'),
+            -- mostly all columns have the same keys, in the same order
+            'key_lists', array_distinct(transform(message.columns, c -> map_keys(c))),
             -- only of such a text is the message looked at again: a value that is an object comes as its text
-            'may_be_nested', exists(message.columns, c ->
-                left(c['n'], 1) in ('{', '[') or left(c['v'], 1) in ('{', '[') or left(c['origin_val'], 1) in ('{', '[')
-            ) or exists(message.keys, name -> left(name, 1) in ('{', '[')),
+            'may_be_nested', case when {{ brackets }} > size(cells) + if(message.keys is null, 2, 3) then exists(cells, c ->
+                left(c.name, 1) in ('{', '[') or left(c.text, 1) in ('{', '[') or left(c.old, 1) in ('{', '[')
+            ) or exists(message.keys, name -> left(name, 1) in ('{', '[')) else false end,
             -- the flag `null` is false or missing where `v` has a text; of an update each column says if it was changed, and of
             -- one that was not changed no other value is told
-            'is_sound', forall(message.columns, c ->
-                c['n'] is not null
-                and case coalesce(c['null'], 'false')
+            'is_sound', forall(cells, c ->
+                c.name is not null
+                and case coalesce(c.is_null, 'false')
                     when 'false' then true
-                    when 'true' then coalesce(c['v'], '') = ''
+                    when 'true' then coalesce(c.text, '') = ''
                     else false
                 end
-                and (message.event <> 'u' or coalesce(c['updated'], '') in ('true', 'false'))
-                and (message.event = 'u' or coalesce(c['updated'], 'true') = 'true')
-                and (message.event = 'u' and c['updated'] = 'true' or c['origin_val'] is null or c['origin_val'] <=> c['v'])
+                and case when message.event = 'u' then coalesce(c.updated, '') in ('true', 'false')
+                    else coalesce(c.updated, 'true') = 'true' end
+                and (message.event = 'u' and c.updated = 'true' or c.old is null or c.old <=> c.text)
                 -- a key was never null, so this old key is not known
                 and not (
-                    message.event = 'u' and c['updated'] = 'true' and c['origin_val'] is null
-                    and coalesce(array_contains(message.keys, c['n']), false)
+                    message.event = 'u' and c.updated = 'true' and c.old is null
+                    and coalesce(array_contains(message.keys, c.name), false)
                 )
             )
-        )
+        ))[0]
     {%- endset -%}
     {%- set no_image = 'coalesce(size(message.columns), 0) < 1' -%}
     {%- set duplicate_key -%}
         (
             {{ spark_cdc._names_twice('event.names') }}
-            or {{ spark_cdc._names_twice('event.keys_in_columns') }}
+            or exists(event.key_lists, names -> {{ spark_cdc._names_twice('names') }})
         )
     {%- endset -%}
     {%- set committed_at = spark_cdc._instant('case when message.time > 0 then message.time end', 'milliseconds') -%}
@@ -99,7 +108,7 @@ struct<
 {#- The old value of a column that was changed and has no `origin_val` was NULL: Gson leaves out what is null. -#}
 {%- macro default__kafka_river_canal_rows(dialect) -%}
     {%- set before = spark_cdc._map_of(
-        "transform(event.updated, c -> c['n'])", "transform(event.updated, c -> c['origin_val'])"
+        "transform(event.updated, c -> c.name)", "transform(event.updated, c -> c.old)"
     ) -%}
     {{- return({
         'op': "case message.event when 'i' then 'insert' when 'u' then 'update' else 'delete' end",

@@ -162,3 +162,21 @@ def test_lines_of_macros_are_short_enough_to_read(macros: list[dict[str, Any]], 
         for number, line in enumerate((repository / file).read_text(encoding="utf-8").splitlines(), 1)
         if len(line) > longest
     ]
+
+
+def test_the_readme_names_every_way_to_write_a_value(repository: Path) -> None:
+    library = MacroLibrary(repository)
+    rows = [
+        row.split("|")[1:3] for row in (repository / "README.md").read_text().splitlines() if row[:2] == "| "
+    ]
+    named = {
+        family: re.findall("`([a-z0-9_]+)`", what)
+        for families, what in rows
+        for family in families.split(", ")
+    }
+    for family in library.call("_type_families"):
+        encodings = set(library.call("_encodings", family))
+        found = set(
+            named.get(next((name for name in named if name.strip().split("(")[0] == family), ""), ["text"])
+        )
+        assert encodings == found - (set() if family == "date" else {"days"}), family

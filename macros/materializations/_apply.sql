@@ -66,10 +66,8 @@
             {%- set read = dict(read, news=dict(read.news, are_whole=false)) -%}
         {%- endif -%}
         {%- if has_news -%}
-            {%- set rows = spark_cdc._newest_rows(table, read, all_changes, target_relation, temporaries)
-                or spark_cdc._changed_rows(
-                    table, read, all_changes, target_relation, settings.file_format, temporaries
-                ) -%}
+            {%- set to_write = [table, read, all_changes, target_relation, settings.file_format, temporaries] -%}
+            {%- set rows = spark_cdc._newest_rows(*to_write) or spark_cdc._changed_rows(*to_write) -%}
         {%- endif -%}
         {%- call statement('main') -%}
             {{ spark_cdc._merge(table, rows, target_relation) if rows else "select 'no row changes'" }}
@@ -80,7 +78,7 @@
     {%- if is_first or read.condition or table.is_altered -%}
         {%- set commit = spark_cdc._own_commit(target_relation, settings, form.materialization, read.commit)
             if is_first or rows else read.commit -%}
-        {%- set read = dict(read, last_sequence=spark_cdc._last_sequence(form, read.news, target_relation)) -%}
+        {%- set read = dict(read, last_sequence=spark_cdc._last_sequence(table, read.news, target_relation)) -%}
         {%- call statement('set_read') -%}
             {{ spark_cdc._set_read(target_relation, read, commit) }}
         {%- endcall -%}

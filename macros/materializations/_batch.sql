@@ -3,7 +3,7 @@
     read these and not the table. Only a truncate has to look at each stored row: otherwise the keys of the batch go to the rows,
     and not the rows to the keys. `_cdc_is_late` says of a key that something has to be put before its stored row.
 -#}
-{%- macro _batch(table, new_changes, target_relation) -%}
+{%- macro _batch(table, new_changes, target_relation, finds_late=true) -%}
     {%- set event_columns = spark_cdc._quoted(spark_cdc._event_columns(table.columns, table.patched)) -%}
     {%- set has_origins = '_cdc_origin' in table.columns -%}
     {%- set hides_deletes = table.options.hard_deletes in ['invalidate', 'ignore'] -%}
@@ -13,7 +13,8 @@
     {%- set last_sequence = arrays[table.last_sequence] or 'stored.' ~ table.last_sequence -%}
     {%- set is_deleted = 'stored.valid_to is not null' if table.options.hard_deletes == 'invalidate' else 'stored._cdc_is_deleted' -%}
     select
-        *,
+        *
+        {%- if finds_late %},
         coalesce(
             min(case when _cdc_stored_last_sequence is null then _cdc_sequence end) over of_key
                 <= max(_cdc_stored_last_sequence) over of_key,
@@ -22,6 +23,7 @@
             {%- endif %}
             false
         ) or max(_cdc_needs_all_changes) over of_key as _cdc_is_late
+        {%- endif %}
     from (
         select {{ event_columns }}, false as _cdc_needs_all_changes
         from ({{ spark_cdc._effects(new_changes, table.key, table.columns, table.patched) }})
@@ -64,7 +66,9 @@
             or (not {{ is_deleted }} and truncated._cdc_last_sequence > {{ last_sequence }})
         {%- endif %}
     )
+    {%- if finds_late %}
     window of_key as (partition by {{ spark_cdc._quoted(table.key) }})
+    {%- endif %}
 {%- endmacro -%}
 
 {#-

@@ -39,8 +39,9 @@
 {#-
     Of the changes of which `condition` is true: `count`, `truncates`, `batch`, where they are of one, and `good`, how many have
     no error. Of the good ones: `are_whole`, whether each says all of its row, or that there is none; `are_last`, whether all
-    come behind whatever the table has, or ever had (`last_sequence`, `deleted_keys_gone`); `last_sequence` of both. An effect's
-    sequence may lack a change's last part. A first build asks for the first two alone: arrays are slow to read.
+    come behind whatever the table has, or ever had (`last_sequence`, `deleted_keys_gone`); `last_sequence` of both, and
+    `stored_up_to` of the table. An effect's sequence may lack a change's last part. A first build asks for the first two alone:
+    arrays are slow to read.
 -#}
 {%- macro _news(all_changes, condition, is_first, last_sequence=none, deleted_keys_gone=none) -%}
     {%- set stored = [] -%}
@@ -74,6 +75,7 @@
         'are_whole': not is_first and found[4] == 0,
         'are_last': (last_sequence and found[5]) or false,
         'last_sequence': found[6] if last_sequence else none,
+        'stored_up_to': last_sequence,
     }) -}}
 {%- endmacro -%}
 
@@ -92,13 +94,14 @@
     The highest sequence that a table's rows have, as its property says it, so that a run whose changes all come behind it need
     not look at the rows. Looked for in the table where it is not known, and only where it is of use.
 -#}
-{%- macro _last_sequence(form, news, target_relation) -%}
-    {%- if not form.newest_is_row or (news or {}).last_sequence -%}
+{%- macro _last_sequence(table, news, target_relation) -%}
+    {%- set is_of_use = table.options.get('hard_deletes', 'new_record') == 'new_record' -%}
+    {%- if not is_of_use or (news or {}).last_sequence -%}
         {{- return((news or {}).last_sequence or none) -}}
     {%- endif -%}
-    {{- return(
-        run_query('select array_join(max(' ~ form.last_sequence ~ "), ',') from " ~ target_relation).rows[0][0] or ''
-    ) -}}
+    {{- return(run_query(
+        'select array_join(max(' ~ table.last_sequence ~ "), ',') from " ~ target_relation ~ ' as stored where ' ~ table.last_row
+    ).rows[0][0] or '') -}}
 {%- endmacro -%}
 
 {%- macro _read_before(properties) -%}

@@ -5,10 +5,12 @@
     come behind all that the table has. None where a change needs more, which `_changed_rows` does: a value of the row before it,
     a place before the stored row, a truncate at any time.
 -#}
-{%- macro _newest_rows(table, read, all_changes, target_relation, temporaries) -%}
+{%- macro _newest_rows(table, read, all_changes, target_relation, file_format, temporaries) -%}
     {%- set news = read.news -%}
-    {%- if not table.newest_is_row or table.has_truncates or not news.are_whole -%}
+    {%- if table.has_truncates or not news.are_whole -%}
         {{- return(none) -}}
+    {%- elif not table.newest_is_row -%}
+        {{- return(spark_cdc._newest_versions(table, read, all_changes, target_relation, file_format, temporaries)) -}}
     {%- endif -%}
     {%- set new_changes = spark_cdc._new_changes(temporaries, read, all_changes, is_read_often=false) -%}
     {%- set newest = spark_cdc._cached_view(
@@ -22,6 +24,24 @@
         '(select ' ~ spark_cdc._quoted(table.columns_of(table.columns)) ~ ', false as _cdc_is_obsolete from ' ~ newest
         ~ ' where _cdc_is_newest)'
     )) -}}
+{%- endmacro -%}
+
+{#-
+    The same for a history, where all new changes come behind all that it has: each key goes on from its open version, and each of
+    these ends or is confirmed, so that the rows that were made need not be held beside those that are stored.
+-#}
+{%- macro _newest_versions(table, read, all_changes, target_relation, file_format, temporaries) -%}
+    {%- if not read.news.are_last or table.options.hard_deletes != 'new_record' -%}
+        {{- return(none) -}}
+    {%- endif -%}
+    {%- set table = dict(table, patched=[]) -%}
+    {%- set new_changes = spark_cdc._new_changes(temporaries, read, all_changes, is_read_often=false) -%}
+    {%- set effects = '(' ~ spark_cdc._batch(table, new_changes, target_relation, finds_late=false) ~ ')' -%}
+    {%- set rows = spark_cdc._scratch_table(temporaries, target_relation, 'rows', file_format,
+        'select *, false as _cdc_is_obsolete, _cdc_sequence <= ' ~ spark_cdc._sequence_literal(read.news.stored_up_to)
+        ~ ' as _cdc_is_stored from (' ~ spark_cdc._table_rows(table, effects, all_changes, false, true) ~ ')'
+    ) -%}
+    {{- return(spark_cdc._rows_to_merge(table, rows, are_open=true)) -}}
 {%- endmacro -%}
 
 {#- New effects: whether each is its key's last, and whether it is not behind the stored row. -#}

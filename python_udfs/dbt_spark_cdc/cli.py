@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dbt_spark_cdc import __version__
-from dbt_spark_cdc.decode import AUTO, Decoder, Options, Source, UsageError, options
+from dbt_spark_cdc.decode import AUTO, Decoder, Options, Source, UsageError, refusals
 from dbt_spark_cdc.macros import MacroLibrary
 from dbt_spark_cdc.project import project_root
 
@@ -57,9 +57,15 @@ def main() -> None:
     default=AUTO,
     metavar="NAME",
     help="The messages' format, such as canal or debezium, or auto, which tells it from each file's first "
-    "messages; where several write such messages alike, all of them must read the same.  [default: auto]",
+    "messages; where several write such messages alike, all of them must read the same. Of a file that holds "
+    "messages of other formats too, it says so on standard error.  [default: auto]",
 )
-@click.option("--dialect", metavar="NAME", help="Whose way of writing the format, such as flat for debezium.")
+@click.option(
+    "--dialect",
+    metavar="NAME",
+    help="Whose way of writing the format, such as flat for debezium. With auto only formats that have it "
+    "count.",
+)
 @click.option(
     "--columns",
     metavar="NAME:TYPE,...",
@@ -73,7 +79,8 @@ def main() -> None:
     metavar="[TABLE=]NAME,...",
     multiple=True,
     help="The columns that identify a row, for all tables or for one: --key id --key lines=order_id,line. "
-    "Without it the key that the messages name.",
+    "Without it the key that the messages name. A table that no message is of, and a column that no row of a "
+    "table has, are said on standard error.",
 )
 @click.option("--state", is_flag=True, help="Show, for each table, its rows after all changes instead.")
 @click.option(
@@ -94,8 +101,11 @@ def decode(
 ) -> None:
     """Show what FILES of messages hold: one line of JSON per message or row change.
 
-    A line of a file is a message's value, or an object with topic, partition, offset, timestamp, key, value
-    (value_base64 where it is no text) and headers; the line `null` is a tombstone. `-` reads standard input.
+    A line of a file is a message's value; or an object around it that has `value` (a text or null) and
+    `topic` or `offset`, or has `value_base64` where the value is no text. Such an object may have partition,
+    timestamp, key and headers too; any other is itself the value. The line `null` is a tombstone. `-` reads
+    standard input.
+
     The answer names the message's lines, counted from 0. A message that cannot be read is a line of kind
     `error`, and the exit code stays 0. It is 2 where a file does not tell its format; the others are read.
 
@@ -132,15 +142,10 @@ def decode(
             ) from None
         if not state:
             _summary([(opened[place].format, targets[place], results[place]) for place in read])
-    for file in opened:
-        if file.is_open and file.refusal is None:
-            click.echo(
-                f"{file.name}: {options(file.writers, 'and')} write these messages alike "
-                "and mean the same by them.",
-                err=True,
-            )
-    if refusals := [file.refusal for file in opened if file.refusal is not None]:
-        raise click.UsageError(" ".join(refusals), context)
+    for notice in decoder.notices(opened):
+        click.echo(_one_line(notice), err=True)
+    if refused := refusals(opened):
+        raise click.UsageError(" ".join(refused), context)
 
 
 def _run(
@@ -236,7 +241,8 @@ def _summary(written: list[tuple[str, Path, list[dict[str, Any]]]]) -> None:
         kinds = Counter(entry["kind"] for entry in result)
         rows, pending, errors = kinds["row"], kinds["pending"], kinds["error"]
         other = len(result) - rows - pending - errors
-        table.add_row(_one_line(str(target)), name, *map(str, (rows, other, pending, errors)))
+        format_ = "-" if name == AUTO else name
+        table.add_row(_one_line(str(target)), format_, *map(str, (rows, other, pending, errors)))
     Console(stderr=True, markup=False, emoji=False).print(table)
 
 

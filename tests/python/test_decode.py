@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from base64 import b64encode
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,12 @@ import pytest
 from click.testing import CliRunner, Result
 from dbt_spark_cdc import __version__
 from dbt_spark_cdc.cli import main
-from dbt_spark_cdc.decode import Decoder, Options, Source
+from dbt_spark_cdc.decode import Decoder, Options, Source, UsageError
+from dbt_spark_cdc.functions.dts_avro import _reader
 from dbt_spark_cdc.inputs import read_messages
 from dbt_spark_cdc.local_spark import local_spark
 from dbt_spark_cdc.macros import MacroLibrary
+from encoders.dts_avro import write as write_record
 from shared_data import CAPTURES
 
 CAPTURED = [
@@ -120,6 +123,165 @@ def test_an_error_of_use_is_one_sentence(tmp_path: Path, arguments: list[str], w
         assert word in result.stderr
 
 
+def test_files_that_are_refused_alike_share_a_sentence(tmp_path: Path) -> None:
+    names = [str(write(tmp_path, name, '{"what": 1}')) for name in ("a.jsonl", "b.jsonl", "c.jsonl")]
+    result = run(*names)
+    assert (result.exit_code, result.stderr.count("\n"), result.stderr.count("kafka_river_canal")) == (
+        2,
+        1,
+        1,
+    )
+    assert f"{names[0]}, {names[1]} and {names[2]}" in result.stderr
+
+
+def told(repository: Path, *values: bytes, dialect: str | None = None) -> tuple[str, str | None]:
+    """The format and dialect that `auto` tells of a file of these values."""
+    data = "\n".join(json.dumps({"value_base64": b64encode(value).decode()}) for value in values)
+    [file] = Decoder(MacroLibrary(repository), Options(dialect=dialect)).files([Source("x", data.encode())])
+    return file.format, file.dialect
+
+
+DTS_AVRO = Path(__file__).resolve().parents[1] / "golden" / "dts_avro"
+
+
+def dts_avro(case: str) -> list[bytes]:
+    messages = read_messages("x", (DTS_AVRO / case / "messages.jsonl").read_bytes())
+    return [message.value for message in messages if message.value is not None]
+
+
+@pytest.mark.parametrize(
+    "case", ["insert", "update", "delete", "ddl", "heartbeat", "born_timestamp", "snapshot"]
+)
+def test_a_record_of_dts_is_told_because_all_its_bytes_are_read(repository: Path, case: str) -> None:
+    assert told(repository, *dts_avro(case)) == ("dts_avro", "dts_avro")
+
+
+DTS_RECORD = {
+    "version": 4,
+    "id": 1,
+    "sourceTimestamp": 1,
+    "sourcePosition": "1@7",
+    "source": {"sourceType": "MySQL", "version": "8.0.32"},
+    "operation": "INSERT",
+    "objectName": "shop.orders",
+    "fields": [{"name": "id", "dataTypeNumber": 8}],
+    "afterImages": [{"Integer": {"precision": 8, "value": "1"}}],
+}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        # These are a record, too: of MySQL, an INSERT, of nothing.
+        [bytes(15)],
+        [bytes(16)],
+        [write_record(DTS_RECORD | {"fields": None, "afterImages": None})],
+        [write_record(DTS_RECORD | {"fields": DTS_RECORD["fields"] * 2})],
+        [write_record(DTS_RECORD)[:-1]],
+        [write_record(DTS_RECORD) + b"\x00\x00"],
+        [b"\x00\x00\x00\x00\x01" + write_record(DTS_RECORD)],
+        [write_record(DTS_RECORD | {"operation": "HEARTBEAT", "sourcePosition": ""})],
+        # A mark fits, and does not tell for what is beside it.
+        [write_record(DTS_RECORD | {"operation": "HEARTBEAT", "fields": None, "afterImages": None}), b"\xff"],
+    ],
+)
+def test_what_is_no_row_of_dts_for_certain_is_not_taken_for_one(
+    repository: Path, values: list[bytes]
+) -> None:
+    assert told(repository, write_record(DTS_RECORD), b"\xff") == ("dts_avro", "dts_avro")
+    with pytest.raises(UsageError, match="do not tell their format"):
+        told(repository, *values)
+
+
+def test_records_of_dts_need_fastavro_to_be_told(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = write_record(DTS_RECORD)
+    _reader.cache_clear()
+    monkeypatch.setitem(sys.modules, "fastavro", None)
+    with pytest.raises(UsageError, match=r"pip install 'dbt-spark-cdc\[dts\]'"):
+        told(repository, record)
+    assert told(repository, b"\xff", of_any_writer(1, {"id": "1"}, gtid="").encode()) == ("canal", "canal")
+
+
+DATAWORKS_OF_OMS = {
+    "version": "2.0",
+    "schema": {"source": {}, "column": []},
+    "payload": {"op": "INSERT", "timestamp": {}},
+}
+
+
+@pytest.mark.parametrize(
+    ("dialect", "message", "expected"),
+    [
+        ("oms", DATAWORKS_OF_OMS, ("dataworks", "oms")),
+        ("tencent", "alike", ("canal", "tencent")),
+        ("mysql", "alike", ("drs", "mysql")),
+        ("oms", "alike", ("canal", "oms")),
+        ("postgresql", "alike", ("drs", "postgresql")),
+    ],
+)
+def test_a_dialect_leaves_the_formats_that_have_it(
+    repository: Path, dialect: str, message: Any, expected: tuple[str, str]
+) -> None:
+    text = of_any_writer(1, {"id": "1"}) if message == "alike" else json.dumps(message)
+    assert told(repository, text.encode(), dialect=dialect) == expected
+
+
+def test_other_formats_do_not_count_beside_a_dialect(repository: Path) -> None:
+    heartbeat, row = b'{"ts_ms": 1}', of_any_writer(1, {"id": "1"}, gtid="").encode()
+    assert told(repository, heartbeat, heartbeat, row) == ("debezium", "envelope")
+    assert told(repository, heartbeat, heartbeat, row, dialect="dts") == ("canal", "dts")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "fields", "sentence"),
+    [
+        (
+            "flat",
+            {"gtid": ""},
+            "must be one of canal, ticdc, tencent, dts, flink, oms, cloudcanal, dataarts for {}, because the messages "
+            "are of the format canal; got `flat`.",
+        ),
+        (
+            "flat",
+            {},
+            "must be one of canal, ticdc, tencent, dts, flink, oms, cloudcanal, dataarts, mysql, postgresql, oracle, "
+            "sqlserver for {}, because the messages are of the format canal or drs; got `flat`.",
+        ),
+    ],
+)
+def test_a_dialect_that_the_format_has_not_is_said(
+    tmp_path: Path, dialect: str, fields: dict[str, Any], sentence: str
+) -> None:
+    file = write(tmp_path, "x.jsonl", of_any_writer(1, {"id": "1"}, **fields))
+    result = run(file, "--dialect", dialect)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.endswith(f" decode: option --dialect {sentence.format(file)}\n")
+
+
+def test_most_messages_count_also_where_several_write_them(repository: Path) -> None:
+    alike, other = of_any_writer(1, {"id": "1"}).encode(), debezium(id=1).encode()
+    assert told(repository, other, alike, alike) == ("canal", "canal")
+    assert told(repository, alike, other) == ("debezium", "envelope")
+
+
+def test_a_mark_beside_what_is_not_known_tells_no_format(repository: Path) -> None:
+    for dialect in (None, "oms"):
+        with pytest.raises(UsageError, match="do not tell their format"):
+            told(repository, b'{"ts_ms": 1}', b'{"what": 1}', dialect=dialect)
+
+
+def test_only_formats_that_have_the_dialect_are_named(tmp_path: Path) -> None:
+    result = run(write(tmp_path, "x.jsonl", '{"what": 1}'), "--dialect", "oms")
+    assert "--format must be one of canal, dataworks, shareplex for " in result.stderr
+
+
+def test_a_file_without_messages_has_no_format(tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").write_bytes(b"")
+    for options, shown in (((), "-"), (("--format", "oms"), "oms")):
+        result = run(tmp_path / "empty.jsonl", "--out", tmp_path / "out", *options)
+        assert (result.exit_code, result.stderr.splitlines()[1].split()[1]) == (0, shown)
+
+
 @pytest.mark.parametrize(
     ("messages", "expected"),
     [
@@ -164,7 +326,9 @@ def test_a_missing_file_and_two_of_one_name_are_errors_of_use(tmp_path: Path) ->
 
 def test_version_and_help() -> None:
     assert __version__ in CliRunner().invoke(main, ["--version"]).output
-    assert "--columns" in run("--help").output
+    text = " ".join(run("--help").output.split())
+    for words in ("--columns", "`value` (a text or null) and `topic` or `offset`", "or has `value_base64`"):
+        assert words in text
 
 
 # ---- decoding
@@ -471,9 +635,61 @@ def test_what_all_writers_of_such_messages_mean_is_shown(tmp_path: Path, options
     if "--dialect" in options:
         assert result.stderr == ""
         return
-    assert result.stderr.count("\n") == 1
-    for word in ("--format canal --dialect canal", "--dialect cloudcanal", "--format drs --dialect mysql"):
-        assert word in result.stderr
+    assert result.stderr == (
+        f"{file}: --format canal --dialect canal, --format canal --dialect tencent, --format canal --dialect "
+        "cloudcanal and --format drs --dialect mysql write these messages alike and mean the same by them.\n"
+    )
+
+
+FLAT = '{"id": 1, "__op": "c", "__table": "orders", "__deleted": "false"}'
+
+
+def debezium(**row: Any) -> str:
+    source = {"version": "3.5", "connector": "mysql", "name": "s", "db": "shop", "table": "orders"}
+    return json.dumps({"op": "c", "before": None, "after": row, "source": source, "ts_ms": 1})
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("state", [(), ("--state",)])
+def test_messages_of_other_formats_in_a_file_are_said(tmp_path: Path, state: tuple[str, ...]) -> None:
+    """What is broken, and what is no row, is of no other format."""
+    rows = [of_any_writer(number, {"id": str(number)}, gtid="") for number in (1, 2, 3)]
+    files = [
+        write(tmp_path, "mixed.jsonl", rows[0], FLAT, "{", *rows[1:], FLAT, debezium(id=1), "null"),
+        write(tmp_path, "alike.jsonl", of_any_writer(1, {"id": "1"}), of_any_writer(2, {"id": "2"}), FLAT),
+        write(tmp_path, "dialects.jsonl", debezium(id=1), debezium(id=2), FLAT),
+        write(tmp_path, "whole.jsonl", *rows, canal('{"id": 1}'), '{"ts": 1}', "null"),
+    ]
+    result = run(*files, *state)
+    assert result.exit_code == 0
+    mixed, alike, other, dialects = result.stderr.splitlines()
+    assert mixed == (
+        f"{files[0]}: read as --format canal --dialect canal, but some of its messages look otherwise: 2 like "
+        "--format debezium --dialect flat (the first in line 1), 1 like --format debezium --dialect envelope (the "
+        "first in line 6), lines counted from 0; give each format a file of its own."
+    )
+    assert alike.startswith(f"{files[1]}: --format canal --dialect canal, ")
+    assert ": 1 like --format debezium --dialect flat (the first in line 2), " in other
+    assert dialects.startswith(f"{files[2]}: read as --format debezium --dialect envelope, but ")
+    assert ": 1 like --format debezium --dialect flat (the first in line 2), " in dialects
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("options", [(), ("--state",), ("--columns", "id:bigint,idd:bigint,no:int")])
+def test_a_key_that_no_message_meets_is_said(tmp_path: Path, options: tuple[str, ...]) -> None:
+    files = [
+        write(tmp_path, "a.jsonl", canal('{"id": 1, "name": "x"}'), canal('{"idd": 1}', table="lines")),
+        write(tmp_path, "b.jsonl", canal('{"id": 1, "k": 1}', table="parts"), "{"),
+    ]
+    keys = ("idd", "nope=id", "shop.parts=id,no", "shop.lines=idd")
+    result = run(*files, "--format", "canal", *options, *(f"--key={key}" for key in keys))
+    assert result.exit_code == 0
+    assert result.stdout.count("\n") >= 4
+    assert result.stderr.splitlines() == [
+        f"{files[0]}: no row of shop.orders has the key column idd of option --key; its columns are id, name.",
+        f"{files[1]}: no row of shop.parts has the key column no of option --key; its columns are id, k.",
+        "option --key: no message that was read is of a table nope; the tables are shop.orders, shop.lines, shop.parts.",
+    ]
 
 
 @pytest.mark.usefixtures("spark")

@@ -11,16 +11,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dbt_spark_cdc.decode.changes import Changes
-from dbt_spark_cdc.decode.files import AUTO, File, Options, Source, UsageError
+from dbt_spark_cdc.decode.files import AUTO, File, Options, Source, UsageError, refusals
+from dbt_spark_cdc.decode.notices import notices
 from dbt_spark_cdc.decode.states import States
-from dbt_spark_cdc.decode.writers import Writers, options
+from dbt_spark_cdc.decode.writers import Writers
 from dbt_spark_cdc.macros import MacroLibrary
 from dbt_spark_cdc.registry import register
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["AUTO", "Decoder", "Options", "Source", "UsageError", "options"]
+__all__ = ["AUTO", "Decoder", "Options", "Source", "UsageError", "refusals"]
 
 
 class Decoder:
@@ -48,3 +49,7 @@ class Decoder:
         """Return, for each file, an object per table: its rows after all changes, deleted ones gone."""
         register(spark)
         return self._writers.agreed(files, partial(States(self._changes).of, spark))
+
+    def notices(self, files: list[File]) -> list[str]:
+        """Return what is to be said of the decoded files beside their results, a sentence each."""
+        return list(notices(files, self._writers))

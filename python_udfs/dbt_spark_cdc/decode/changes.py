@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from dbt_spark_cdc.decode.files import File, Options, UsageError
+from dbt_spark_cdc.decode.files import NAME, File, Options, UsageError
 from dbt_spark_cdc.decode.texts import RAW_COLUMNS, create_raw, image, instant, names_told_apart, plain, texts
 from dbt_spark_cdc.macros import CompilerError, MacroLibrary
 
@@ -63,7 +63,7 @@ class Changes:
         return self.library.call("_header_of", file.format, file.dialect)
 
     def read(self, spark: SparkSession, batch: list[File], columns: dict[str, str] | None) -> None:
-        """Fill the files' `rows`; with `columns` only these, with the values as declared."""
+        """Fill the files' `rows` and `columns`; with `columns` the rows have only these, as declared."""
         places = [(file, message) for file in batch for message in file.messages]
         create_raw(spark, ((n, message) for n, (_, message) in enumerate(places)))
         inner = self.library.decoded("raw", batch[0].format, batch[0].dialect, RAW_COLUMNS)
@@ -91,13 +91,15 @@ class Changes:
             row["before"] = image(row["before"])
             row["after"] = image(row["after"])
             row["detail"] = None
-            if typed is None and is_made_here:
-                _refuse_lost_texts(row)
-            elif typed is not None and row["kind"] == "rows":
-                _put_typed(row, columns, _twin(row, typed))
             file.rows.append(row)
         for file in batch:
             file.rows.sort(key=lambda row: (row["lines"][0], row["position"]))
+            file.columns = _columns(file.rows)
+            for row in file.rows:
+                if typed is None and is_made_here:
+                    _refuse_lost_texts(row)
+                elif typed is not None and row["kind"] == "rows":
+                    _put_typed(row, columns, _twin(row, typed))
 
     def _typed(
         self, spark: SparkSession, file: File, declared: dict[str, str]
@@ -139,6 +141,20 @@ class Changes:
     def parsed_columns(self, columns: dict[str, str]) -> list[dict[str, Any]]:
         """Columns as the macros know them; raises CompilerError."""
         return self.library.call("_columns", columns, "changes")
+
+
+def _columns(rows: list[dict[str, Any]]) -> dict[NAME, dict[str, None]]:
+    """The columns of the tables that are named, in the order in which they come."""
+    columns: dict[NAME, dict[str, None]] = {}
+    for row in rows:
+        if row["kind"] != "rows" and row["table_name"] is None:
+            continue
+        found = columns.setdefault((row["database_name"], row["schema_name"], row["table_name"]), {})
+        if row["kind"] != "rows":
+            continue
+        for column in itertools.chain(row["before"] or (), row["after"] or ()):
+            found[column.split(".", 1)[0] if column in row["patched"] else column] = None
+    return columns
 
 
 def _twin(row: dict[str, Any], typed: dict[tuple[int, int | None], dict[str, Any]]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -16,6 +17,22 @@ NAME = tuple[str | None, str | None, str | None]
 
 class UsageError(Exception):
     """An option that cannot be met. The message is one sentence: option, what is allowed, what was got."""
+
+
+class Refusal(NamedTuple):
+    """Why a file is not read: an option has to say what its messages do not tell."""
+
+    option: str
+    allowed: str
+    reason: str
+    got: str
+
+    def text(self, names: Sequence[str]) -> str:
+        """Return the sentence for the files that are refused alike."""
+        return (
+            f"option --{self.option} must be {self.allowed} for {joined(names, 'and')}, "
+            f"because {self.reason}; got `{self.got}`."
+        )
 
 
 class Source(NamedTuple):
@@ -41,14 +58,16 @@ class File:
     topic: str
     name: str
     messages: list[Message]
+    # AUTO where it has no messages to tell it.
     format: str
     dialect: str | None
     keys: dict[str | None, list[str]]
     # The formats and dialects that may have written its messages, where the options do not say which.
     writers: list[Writer]
     rows: list[dict[str, Any]] = field(default_factory=list)
-    # Why it is not read, where its messages do not tell how.
-    refusal: str | None = None
+    # All columns that the rows of each table have, also those that are not asked for.
+    columns: dict[NAME, dict[str, None]] = field(default_factory=dict)
+    refusal: Refusal | None = None
 
     @property
     def is_open(self) -> bool:
@@ -71,3 +90,30 @@ class Table:
     unreadable: Counter[str] = field(default_factory=Counter)
     rows: list[dict[str, str | None]] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+
+
+def spellings(name: NAME) -> list[str | None]:
+    """How --key may name a table: db.schema.table, db.table, schema.table, table, or not at all."""
+    database, schema, table = name
+    parts = [(database, schema, table), (database, table), (schema, table), (table,)]
+    return [".".join(p for p in some if p is not None) for some in parts if some[-1] is not None] + [None]
+
+
+def given_key(keys: dict[str | None, list[str]], name: NAME) -> list[str] | None:
+    """The key of a table by the options; the longest spelling of its name counts."""
+    return next((keys[spelling] for spelling in spellings(name) if spelling in keys), None)
+
+
+def refusals(files: Sequence[File]) -> list[str]:
+    """Return a sentence for all files that are refused alike."""
+    names: dict[Refusal, list[str]] = {}
+    for file in files:
+        if file.refusal is not None:
+            names.setdefault(file.refusal, []).append(file.name)
+    return [refusal.text(alike) for refusal, alike in names.items()]
+
+
+def joined(texts: Sequence[str], word: str) -> str:
+    """Return texts with commas between, and a word before the last."""
+    *most, last = texts
+    return f"{', '.join(most)} {word} {last}" if most else last

@@ -6,7 +6,7 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from dbt_spark_cdc.decode.changes import Changes
-from dbt_spark_cdc.decode.files import NAME, File, Table
+from dbt_spark_cdc.decode.files import NAME, File, Table, given_key
 from dbt_spark_cdc.decode.texts import RAW_COLUMNS, create_raw, names_told_apart, plain, sortable, texts
 from dbt_spark_cdc.macros import CompilerError
 
@@ -50,12 +50,8 @@ class States:
 
     def _settle(self, table: Table) -> bool:
         """Fix the table's key and columns; False, with the reason, where its state cannot be told."""
-        keys = table.file.keys
-        named = list(table.named_keys.values())
-        for spelling in _spellings(table.name):
-            if spelling in keys:
-                named = [keys[spelling]]
-                break
+        given = given_key(table.file.keys, table.name)
+        named = list(table.named_keys.values()) if given is None else [given]
         table.key = named[0] if len(named) == 1 else []
         if self.options.columns is not None:
             table.columns = dict.fromkeys(self.options.columns)
@@ -175,7 +171,7 @@ def _tables(file: File) -> list[Table]:
         if row["kind"] not in ("rows", "truncate", "unreadable"):
             continue
         name = (row["database_name"], row["schema_name"], row["table_name"])
-        table = tables.setdefault(name, Table(file, name))
+        table = tables.setdefault(name, Table(file, name, dict(file.columns.get(name, {}))))
         if row["kind"] == "unreadable":
             table.unreadable[row["error_code"]] += 1
             continue
@@ -183,17 +179,7 @@ def _tables(file: File) -> list[Table]:
         table.has_truncate |= row["kind"] == "truncate"
         if row["key_columns"]:
             table.named_keys[frozenset(row["key_columns"])] = row["key_columns"]
-        for image in (row["before"], row["after"]):
-            for column in image or ():
-                table.columns[column.split(".", 1)[0] if column in row["patched"] else column] = None
     return list(tables.values())
-
-
-def _spellings(name: NAME) -> list[str | None]:
-    """How --key may name a table: db.schema.table, db.table, schema.table, table, or not at all."""
-    database, schema, table = name
-    parts = [(database, schema, table), (database, table), (schema, table), (table,)]
-    return [".".join(p for p in some if p is not None) for some in parts if some[-1] is not None] + [None]
 
 
 def _shown_table(table: Table) -> dict[str, Any]:

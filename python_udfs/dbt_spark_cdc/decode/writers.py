@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from dbt_spark_cdc.decode.files import AUTO, File, Options, Source, UsageError, Writer
-from dbt_spark_cdc.functions.detect import alike, detect
+from dbt_spark_cdc.decode.files import (
+    AUTO,
+    File,
+    Options,
+    Refusal,
+    Source,
+    UsageError,
+    Writer,
+    joined,
+    refusals,
+)
+from dbt_spark_cdc.functions.detect import alike, detect_bytes
 from dbt_spark_cdc.functions.fingerprints import READS_ALL
 from dbt_spark_cdc.inputs import Message, read_messages
 
 DETECT_FROM = 200
+
+
+class Look(NamedTuple):
+    """Who may have written a message: one with the confidence of `detect`, or several alike with none."""
+
+    writers: tuple[Writer, ...]
+    confidence: float
+
+
+UNKNOWN = Look((), 0.0)
 
 
 class Writers:
@@ -34,6 +55,7 @@ class Writers:
                 raise UsageError(
                     f"option --dialect must be one of {', '.join(known)}; got `{options.dialect}`."
                 )
+        self.candidates = [name for name, known in formats.items() if options.dialect in (None, *known)]
 
     def _check_dialect(self, name: str) -> None:
         allowed = self.formats[name]
@@ -49,79 +71,109 @@ class Writers:
         A file whose format cannot be known is left empty, with its `refusal`; where that is every file,
         UsageError is raised.
         """
-        files = []
-        for source, name in zip(sources, names or [source.topic for source in sources], strict=True):
-            messages = read_messages(source.topic, source.data)
-            told, dialect, refusal = self.options.format, self.options.dialect, None
-            writers: list[Writer] = []
-            if told == AUTO:
-                try:
-                    writers = self._detected(messages, name)
-                    told, found = writers[0]
-                    self._check_dialect(told)
-                    dialect = dialect or found
-                except UsageError as error:
-                    messages, refusal = [], str(error)
-            keys = source.keys or self.options.keys
-            files.append(File(source.topic, name, messages, told, dialect, keys, writers, refusal=refusal))
+        files = [
+            self._file(source, name)
+            for source, name in zip(sources, names or [source.topic for source in sources], strict=True)
+        ]
         if files and all(file.refusal is not None for file in files):
-            raise UsageError(files[0].refusal)
+            raise UsageError(" ".join(refusals(files)))
         return files
 
-    def _detected(self, messages: list[Message], name: str) -> list[Writer]:
-        """Return the format of most of the first messages, and its dialect where the macros know it.
+    def _file(self, source: Source, name: str) -> File:
+        messages = read_messages(source.topic, source.data)
+        told, dialect = self.options.format, self.options.dialect
+        file = File(source.topic, name, messages, told, dialect, source.keys or self.options.keys, [])
+        if told == AUTO and messages:
+            writers = self._detected(messages)
+            if isinstance(writers, Refusal):
+                return replace(file, messages=[], refusal=writers)
+            file.writers = writers
+            file.format, file.dialect = writers[0]
+        return file
 
-        Several where these write such messages alike.
-        """
-        if not messages:
-            return [(next(iter(self.formats)), None)]  # nothing to read
-        votes: Counter[tuple[str, str | None]] = Counter()
-        values = [
-            message.value.decode("utf-8", "replace")
-            for message in itertools.islice((m for m in messages if m.value is not None), DETECT_FROM)
-        ]
-        detected = [detect(value) for value in values]
-        for told in detected:
-            if told.format in self.formats:
-                votes[told.format, self._voted(told.format, told.dialect)] += 1
-        # A heartbeat, which more than one format writes alike, says nothing of the rows beside it.
-        rows_are_told = any(told.format and told.confidence == 1 for told in detected)
-        if not votes or not (rows_are_told or all(told.format for told in detected)):
-            return self._alike(values, name)
-        formats: Counter[str] = Counter()
-        for (told, _), count in votes.items():
-            formats[told] += count
-        winner = formats.most_common(1)[0][0]
-        found = [
-            dialect for (told, dialect), _ in votes.most_common() if told == winner and dialect is not None
-        ]
-        return [(winner, next((d for d in found if (winner, d) in READS_ALL), next(iter(found), None)))]
+    def look(self, value: bytes) -> Look:
+        """Tell who may have written a message."""
+        try:
+            told = detect_bytes(value)
+        except ImportError:  # a record, perhaps: `_untold` says what would tell
+            return UNKNOWN
+        if told.format in self.formats:
+            return Look(((told.format, self._known(told.format, told.dialect)),), told.confidence)
+        return Look(alike(value.decode("utf-8", "replace")), 0.0)
 
-    def _voted(self, name: str, dialect: str | None) -> str | None:
+    def _known(self, name: str, dialect: str | None) -> str | None:
         """A dialect of the macros; the first of them also reads what only the fingerprints tell apart."""
         known = self.formats[name]
         return dialect if dialect is None or dialect in known else next(iter(known), None)
 
-    def _alike(self, values: list[str], name: str) -> list[Writer]:
-        """Return all that write such messages."""
-        told = Counter(itertools.chain.from_iterable(map(alike, values)))
+    def _detected(self, messages: list[Message]) -> list[Writer] | Refusal:
+        """Return the format of most of the first messages, and its dialect where the macros know it.
+
+        Several where these write such messages alike.
+        """
+        values = [
+            message.value
+            for message in itertools.islice((m for m in messages if m.value is not None), DETECT_FROM)
+        ]
+        looks = [self.look(value) for value in values]
+        # A heartbeat, which more than one format writes alike, says nothing of the rows beside it.
+        if not any(look.confidence == 1 for look in looks) and not all(look.confidence for look in looks):
+            looks = [look for look in looks if not look.confidence]
+        votes = Counter(itertools.chain.from_iterable(dict(look.writers) for look in looks))
+        candidates = [name for name in votes if name in self.candidates]
+        if not candidates:
+            return self._without_dialect(votes) if votes else self._untold(values)
+        told = Counter(look.writers[0] for look in looks if look.confidence)
+        told_formats = dict(told.keys())
+        winner = max(candidates, key=lambda name: (votes[name], name in told_formats))
+        if winner in told_formats:
+            return [(winner, self.options.dialect or self._dialect(winner, told))]
+        return self._alike([look for look in looks if not look.confidence])
+
+    def _dialect(self, name: str, told: Counter[Writer]) -> str | None:
+        """The dialect of most messages, or one of them that reads the others too."""
+        found = [dialect for (other, dialect), _ in told.most_common() if other == name and dialect]
+        return next((dialect for dialect in found if (name, dialect) in READS_ALL), next(iter(found), None))
+
+    def _alike(self, looks: list[Look]) -> list[Writer]:
+        """Return all that write such messages, as far as the option --dialect leaves them."""
+        told = Counter(itertools.chain.from_iterable(look.writers for look in looks))
+        told = {writer: count for writer, count in told.items() if writer[0] in self.candidates}
         # What a writer of some of the messages cannot have written speaks against it.
-        writers: list[Writer] = [writer for writer, count in told.items() if count == max(told.values())]
-        if self.options.dialect is not None:
-            writers = [writer for writer in writers if writer[1] == self.options.dialect]
-        if not writers:
-            raise UsageError(
-                f"option --format must be one of {', '.join(self.formats)} for {name}, because its messages "
-                f"do not tell their format; got `{AUTO}`."
-            )
-        return writers
+        writers = [writer for writer, count in told.items() if count == max(told.values())]
+        dialect = self.options.dialect
+        if dialect is None:
+            return writers
+        named = [writer for writer in writers if writer[1] == dialect]
+        return named or [(name, dialect) for name in dict(writers)]
+
+    def _without_dialect(self, votes: Counter[str]) -> Refusal:
+        """No format of the messages has the dialect of the options."""
+        found = [name for name, count in votes.items() if count == max(votes.values())]
+        allowed = dict.fromkeys(itertools.chain.from_iterable(self.formats[name] for name in found))
+        return Refusal(
+            "dialect",
+            _one_of(allowed),
+            f"the messages are of the format {joined(found, 'or')}",
+            str(self.options.dialect),
+        )
+
+    def _untold(self, values: list[bytes]) -> Refusal:
+        reason = "the messages do not tell their format"
+        is_binary = any(value and not value.startswith(b"{") for value in values)
+        if is_binary and importlib.util.find_spec("fastavro") is None:
+            reason += ", and records of Alibaba DTS are told after pip install 'dbt-spark-cdc[dts]' only"
+        return Refusal("format", _one_of(self.candidates), reason, AUTO)
 
     def agreed(
         self, files: list[File], read: Callable[[list[File]], list[list[dict[str, Any]]]]
     ) -> list[list[dict[str, Any]]]:
         """Read each file as each of its writers would; it is refused where they mean other things by it."""
         copies = [
-            [replace(file, format=name, dialect=dialect, rows=[]) for name, dialect in file.writers]
+            [
+                replace(file, format=name, dialect=dialect, rows=[], columns={})
+                for name, dialect in file.writers
+            ]
             if file.is_open
             else [file]
             for file in files
@@ -137,13 +189,17 @@ class Writers:
             file.format, file.dialect = file.writers[0]
             first, *others = [contents[place] for place in kept]
             if any(_content(other) != _content(first) for other in others):
-                file.refusal = (
-                    f"option --format must be {options(file.writers, 'or')} for {file.name}, because "
-                    f"these write its messages alike and mean different things by them; got `{AUTO}`."
-                )
+                reason = "these write such messages alike and mean different things by them"
+                file.refusal = Refusal("format", options(file.writers, "or"), reason, AUTO)
                 first = []
+            file.rows, file.columns = readings[kept[0]].rows, readings[kept[0]].columns
             agreed.append(first)
         return agreed
+
+
+def _one_of(names: Iterable[str]) -> str:
+    names = list(names)
+    return f"one of {', '.join(names)}" if len(names) > 1 else names[0]
 
 
 def _content(result: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[int]]:
@@ -158,7 +214,6 @@ def _content(result: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[i
 
 def options(writers: Sequence[Writer], word: str) -> str:
     """Return the command's options for some formats and dialects, with a word before the last."""
-    *most, last = [
-        f"--format {name}" + (f" --dialect {dialect}" if dialect else "") for name, dialect in writers
-    ]
-    return f"{', '.join(most)} {word} {last}" if most else last
+    return joined(
+        [f"--format {name}" + (f" --dialect {dialect}" if dialect else "") for name, dialect in writers], word
+    )

@@ -47,3 +47,11 @@
 {%- macro _batch_started_at() -%}
     {{- return("timestamp'" ~ run_started_at.strftime('%Y-%m-%d %H:%M:%S.%f') ~ " UTC'") -}}
 {%- endmacro -%}
+
+{#-
+    A condition with numbers of this run in it. A filter with a lambda has code of its own, so that what Spark generates for all that
+    follows is what it generated for the last run, and is compiled already: else each run of a long session has new code.
+-#}
+{%- macro _of_this_run(condition, column) -%}
+    {{- return('((' ~ condition ~ ') and exists(array(' ~ column ~ '), any_value -> true))') -}}
+{%- endmacro -%}

@@ -25,7 +25,7 @@ select * from values
     {%- for row in read_again -%}
         {%- do places.append(spark_cdc._is_partition(raw, row) ~ ' and ' ~ raw.offset ~ ' = ' ~ row.offset | int) -%}
     {%- endfor -%}
-    {{- return('(' ~ places | join(') or (') ~ ')') -}}
+    {{- return(spark_cdc._of_this_run('(' ~ places | join(') or (') ~ ')', raw.offset)) -}}
 {%- endmacro -%}
 
 {%- macro _fit_a_condition(partitions, read_again) -%}

@@ -22,7 +22,8 @@
     {%- if flags.EMPTY -%}
         {#- dbt run --empty reads no row of any model -#}
     {%- elif not before or (batch, count, found[2] | int) != (before.batch, before.count, count) -%}
-        {%- set condition = '(_cdc_batch is null or _cdc_batch > timestamp_micros(' ~ before.batch ~ '))' if before else 'true' -%}
+        {%- set later = '_cdc_batch is null or _cdc_batch > timestamp_micros(' ~ before.batch ~ ')' if before -%}
+        {%- set condition = spark_cdc._of_this_run(later, '_cdc_batch') if before else 'true' -%}
         {%- set news = spark_cdc._news(all_changes, condition, is_first, before.last_sequence if before, deleted_keys_gone) -%}
         {%- if before and count != before.count + news.count -%}
             {%- set condition = 'true' -%}
@@ -84,7 +85,7 @@
     time: a batch is one commit.
 -#}
 {%- macro _new_changes(temporaries, read, all_changes, is_read_often=true) -%}
-    {%- set of_batch = '_cdc_batch = timestamp_micros(' ~ read.news.batch ~ ')' -%}
+    {%- set of_batch = spark_cdc._of_this_run('_cdc_batch = timestamp_micros(' ~ read.news.batch ~ ')', '_cdc_batch') -%}
     {%- set query = 'select * from ' ~ all_changes ~ ' where _cdc_error is null and '
         ~ (of_batch if read.news.batch else read.condition) -%}
     {{- return('(' ~ query ~ ')' if read.news.batch and not is_read_often else spark_cdc._cached_view(temporaries, 'new', query)) -}}

@@ -84,6 +84,11 @@
     {%- if found.widened and file_format == 'delta' -%}
         {%- do spark_cdc._alter(relation, "set tblproperties ('delta.enableTypeWidening' = 'true')") -%}
     {%- endif -%}
+    {#- Delta asks for these before the first column of such a type comes to a table that is there. -#}
+    {%- for type, feature in {'timestamp_ntz': 'timestampNtz', 'variant': 'variantType'}.items()
+        if file_format == 'delta' and type in found.added.values() -%}
+        {%- do spark_cdc._alter(relation, "set tblproperties ('delta.feature." ~ feature ~ "' = 'supported')") -%}
+    {%- endfor -%}
     {%- for struct, fields in (nested | dictsort) + [('', [])] -%}
         {%- set prefix = struct ~ '.' if struct else '' -%}
         {%- for name, type in found.added.items() if name not in fields -%}

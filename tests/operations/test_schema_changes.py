@@ -262,3 +262,33 @@ def test_sync_all_columns_drops_it(stages: Stages, table: str) -> None:
     for row in stages.rows["dropped", table]:
         assert "note" not in row
         assert "note" not in (row.get("_cdc_before") or {})
+
+
+def test_first_column_of_a_type_that_a_lake_has_to_be_told_of(
+    lake: Lake, new_project: Callable[..., Project]
+) -> None:
+    """Delta has `timestamp_ntz` and `variant` in a table that is there only after its properties name them."""
+    columns = "columns={'id': 'bigint'%s})"
+    files = {
+        "models/sources.yml": "sources: [{name: raw_types, tables: [{name: visits}]}]\n",
+        "models/visits_changes.sql": "{{ config(materialized='cdc_log', on_schema_change='evolve') }}\n"
+        f"{{{{ spark_cdc.changes(source('raw_types', 'visits'), format='canal', table='visits', key=['id'], {columns} }}}}\n",
+        "models/visits.sql": "{{ config(materialized='cdc_current', unique_key=['id'], on_schema_change='evolve') }}\n"
+        "select * from {{ ref('visits_changes') }}\n",
+        "models/visits_history.sql": "{{ config(materialized='cdc_history', unique_key=['id'], on_schema_change='evolve') }}\n"
+        "select * from {{ ref('visits_changes') }}\n",
+    }
+    changes = "models/visits_changes.sql"
+    project = new_project("shop_types", files | {changes: files[changes] % ""})
+    visits = CanalTable(CanalTopic(), "visits", ["id"])
+    lake.create_raw("visits", schema="raw_types")
+    row = {"began_at": "2026-03-29 02:30:00.123456", "seen": '{"pages": [1, 2]}'}
+    lake.land("visits", visits.insert(1, {"id": 1} | row).messages, schema="raw_types")
+    project.run()
+    project.write({changes: files[changes] % ", 'began_at': 'timestamp_ntz', 'seen': 'variant'"})
+    lake.land("visits", visits.insert(2, {"id": 2} | row).messages, schema="raw_types")
+    project.run()
+    texts = "cast(began_at as string) as began_at, to_json(seen) as seen"
+    expected = [{"began_at": None, "seen": None}, row | {"seen": '{"pages":[1,2]}'}]
+    for table in ("visits_changes", "visits", "visits_history"):
+        assert lake.rows(f"select {texts} from shop_types.{table} order by id") == expected

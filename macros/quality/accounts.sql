@@ -41,15 +41,16 @@ group by topic, database_name, schema_name, table_name
 messages as (
 
     {%- for relation in messages %}
-    select topic, partition, offset, kind, database_name, schema_name, table_name, batch from {{ relation }}
+    select topic, partition, offset, timestamp, kind, database_name, schema_name, table_name, batch from {{ relation }}
     {{ 'union all' if not loop.last }}
     {%- endfor %}
 
 ),
 
+{#- A message that stands at another one's place, with another time, is no copy of it. #}
 numbered_messages as (
 
-    select *, row_number() over (partition by topic, partition, offset order by batch, kind) as copy
+    select *, row_number() over (partition by topic, partition, offset, timestamp order by batch, kind) as copy
     from messages
 
 ),

@@ -2,7 +2,7 @@
     What the messages show of a bad night, one row a fault: topic, partition, fault, offset, sentence (what happened and the
     command or line that goes on), accept (what `topics_whole` has to be told once it is settled).
 
-    made_anew        messages stand at offsets that others had before: see the error code offset_taken
+    made_anew        messages stand at offsets that others had before, or had left out: see the error code offset_taken
     partition_added  a partition whose first message was read in a later run than the topic's first: its messages are read,
                      but a key may have moved to it, and offsets do not order changes of two partitions
     hole             offsets that were never read lie between the messages of two runs: they were deleted, by retention

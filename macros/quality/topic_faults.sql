@@ -2,7 +2,8 @@
     What the messages show of a bad night, one row a fault: topic, partition, fault, offset, sentence (what happened and the
     command or line that goes on), accept (what `topics_whole` has to be told once it is settled).
 
-    made_anew        messages stand at offsets that others had before, or had left out: see the error code offset_taken
+    made_anew        messages stand at offsets that others had before, or had left out: see the error code offset_taken. Or they were
+                     read in a later run than all others of their partition, and are later, but stand before them
     partition_added  a partition whose first message was read in a later run than the topic's first: its messages are read,
                      but a key may have moved to it, and offsets do not order changes of two partitions
     hole             offsets that were never read lie between the messages of two runs: they were deleted, by retention
@@ -110,6 +111,44 @@ added_partitions as (
 
 ),
 
+runs as (
+
+    select topic, partition, batch, min(offset) as first_offset, max(timestamp) as last_timestamp
+    from messages
+    group by topic, partition, batch
+
+),
+
+earlier_runs as (
+
+    select
+        topic,
+        partition,
+        batch,
+        min(first_offset) over (
+            partition by topic, partition order by batch rows between unbounded preceding and 1 preceding
+        ) as first_offset,
+        max(last_timestamp) over (
+            partition by topic, partition order by batch rows between unbounded preceding and 1 preceding
+        ) as last_timestamp
+    from runs
+
+),
+
+messages_of_new_topics as (
+
+    select messages.*, messages.error.code <=> 'offset_taken' as is_taken
+    from messages
+    inner join earlier_runs
+        on messages.topic <=> earlier_runs.topic
+        and messages.partition <=> earlier_runs.partition
+        and messages.batch <=> earlier_runs.batch
+    where
+        messages.error.code = 'offset_taken'
+        or (messages.offset < earlier_runs.first_offset and messages.timestamp > earlier_runs.last_timestamp)
+
+),
+
 topics_made_anew as (
 
     select
@@ -119,12 +158,15 @@ topics_made_anew as (
         min(offset) as offset,
         concat(
             'Topic ', topic, ' was deleted and made anew: from ', min(timestamp), ' on, messages of partition ', partition,
-            ' stand at offsets that others had before. Give them offsets behind those in raw_columns of the models that read it, {',
+            case when every(is_taken) then ' stand at offsets that others had before'
+                else ' stand before older ones, or at offsets that others had before' end,
+            '. Give them offsets behind those in raw_columns of the models that read it, {',
             '\'offset\': "offset + case when topic = \'', replace(topic, '\'', '\'\''), '\' and timestamp >= \'', min(timestamp),
-            '\' then 1000000000 else 0 end"}, and the next dbt run reads them.'
+            '\' then 1000000000 else 0 end"}, ',
+            case when every(is_taken) then 'and the next dbt run reads them.'
+                else 'and build these models anew, dbt run --full-refresh: some were read as the old topic\'s.' end
         ) as sentence
-    from messages
-    where error.code = 'offset_taken'
+    from messages_of_new_topics
     group by topic, partition
 
 ),

@@ -3,9 +3,8 @@
 A user's project with a changes model, a current and a history table over many keys; each batch lands a few thousand messages
 for keys all over the table. By hand it is from_json, one cast a column, the newest row of each key, and one MERGE with a guard
 by offset, into a table with the properties that ours has. What a batch costs is counted from raw text to the table, for current
-and for history alike. Batches go in turn through both in one JVM, the first ones
-unmeasured: until about the twentieth the figures fall, as the JVM compiles. The figure is the JVM's CPU seconds. In the end both
-current tables must hold the same rows.
+and for history alike. Batches go in turn through both in one JVM, the first ones unmeasured: until about the twentieth the
+figures fall, as the JVM compiles. The figure is the JVM's CPU seconds. In the end both current tables must hold the same rows.
 
     .venv/bin/python tests/bench/apply.py --keys 1000000 --changes 5000 --lake delta
 """

@@ -5,7 +5,7 @@ machine disturbs least, and the answer is their ratio. Each pair must give the s
 both have.
 
 Beside them goes the floor: what is written by hand, over messages in which a key that stands twice and bytes that are no UTF-8
-have been looked for, each with the cheapest built-in that was found. What reads strictly and with built-ins alone costs no less.
+have been looked for, each with the cheapest built-in that was found. It checks no value.
 
     make bench ARGS="--messages 200000 --formats canal"
 """

@@ -74,8 +74,7 @@ struct<
         {#- `sql` is said to be empty: of these words QUERY alone may stand for a truncate. -#}
         {%- set unknown_op = unknown_op ~ " or (message.type = 'QUERY' and coalesce(trim(message.sql), '') = '')" -%}
     {%- endif -%}
-    {#- OMS promises milliseconds, and writes seconds in other formats. -#}
-    {%- set in_seconds = ' or message.es between 1 and 999999999999' if dialect == 'oms' else '' -%}
+    {%- set in_seconds = ' or ' ~ spark_cdc._may_be_seconds('message.es') if dialect in ['oms', 'cloudcanal'] else '' -%}
     {%- set other_statement = "(message.type = 'TRUNCATE' and " ~ spark_cdc._is_no_truncate('message.sql') ~ ')' -%}
     {%- set two_rows = "(message.type = 'DELETE' and " ~ spark_cdc._holds_a_row('message.data') ~ ' and '
         ~ spark_cdc._other_rows('message.old', 'message.data') ~ ')' -%}
@@ -83,8 +82,9 @@ struct<
     {%- if dialect == 'dataarts' -%}
         {%- set other_flag = other_flag ~ " or (message.isHeartbeat and message.type <> 'UPDATE')" -%}
     {%- endif -%}
+    {#- DRS has Canal's fields beside these, and another order, other binaries and another row before. -#}
     {%- set errors = {
-        'other_format': 'message.type is null',
+        'other_format': "message.type is null or arrays_overlap(key_names, array('columnType', 'opType'))",
         'unknown_op': unknown_op ~ ' or ' ~ rows_with_ddl,
         'fault': truncate_fault,
         'other_structure': rows_of_none ~ ' or ' ~ two_rows ~ ' or ' ~ has_old_row ~ ' or ' ~ other_statement ~ ' or '

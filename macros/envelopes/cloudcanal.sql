@@ -80,6 +80,7 @@ struct<
         'other_structure': two_rows ~ ' or ' ~ rows_of_none ~ ' or ' ~ has_old_row ~ ' or ' ~ other_statement ~ ' or '
             ~ more_than_an_end ~ ' or ' ~ other_flag ~ ' or '
             ~ spark_cdc._beyond_the_calendar('message.execTs') ~ ' or '
+            ~ spark_cdc._may_be_seconds('message.execTs') ~ ' or '
             ~ spark_cdc._is_nested({'db': 'message.db', 'schema': 'message.`schema`', 'table': 'message.`table`'}),
     } -%}
     {%- set keys_of_table = "from_json(get_json_object(message.tableChanges, '$.table.primaryKeyColumnNames'), 'array<string>')" -%}

@@ -51,9 +51,10 @@
 
 {%- macro _dataworks_has_no_time() -%}
     {%- set milliseconds = 'message.payload.`timestamp`.eventTime' -%}
-    {#- Fewer than the 13 digits that the page promises may be seconds: OMS writes them in the field beside it. -#}
+    {#- OMS writes seconds in the field beside it. -#}
     {{- return(
-        '(' ~ milliseconds ~ ' > 0 and (' ~ milliseconds ~ ' < 1000000000000 or ' ~ spark_cdc._dataworks_time() ~ ' is null))'
+        '(' ~ milliseconds ~ ' < -1 or ' ~ spark_cdc._may_be_seconds(milliseconds) ~ ' or '
+        ~ spark_cdc._beyond_the_calendar(milliseconds) ~ ')'
     ) -}}
 {%- endmacro -%}
 

@@ -28,7 +28,7 @@
     {%- set named_twice = spark_cdc._dataworks_names_source_twice('message.payload.ddl', 'oms') -%}
     {%- set fault = spark_cdc._dataworks_ddl_fault(op, ddl, statement, table, schema, database) -%}
     {%- set is_truncate = op ~ " = 'QUERY' and " ~ spark_cdc._truncates_a_table(statement) -%}
-    {%- set sequence = spark_cdc._order_number('message.payload.scn') -%}
+    {%- set sequence = spark_cdc._order_number('message.payload.scn', nulls=['null']) -%}
     {%- set kind -%}
         case
             when {{ op }} in ({{ spark_cdc._literals(rows) }}) then 'rows'

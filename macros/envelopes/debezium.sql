@@ -119,6 +119,8 @@
         'no_sequence': no_place,
         'other_structure': ([
             'event.ts_ms is not null and try_cast(event.ts_ms as bigint) is null', no_table, two_events, two_old_keys, nested_name,
+            spark_cdc._beyond_the_calendar('event.source.ts_ms'),
+            spark_cdc._beyond_the_calendar('event.source.ts_us', 'microseconds'),
         ] + contradicts) | join(' or '),
     } -%}
     {%- if is_cloudcanal -%}
@@ -133,7 +135,7 @@
         {%- do errors.pop('no_sequence') -%}
         {%- do errors.update({
             'other_structure': '(' ~ errors.other_structure ~ ') or (' ~ two_rows ~ ') or (' ~ other_ddl ~ ') or '
-                ~ spark_cdc._beyond_the_calendar('event.source.ts_ms'),
+                ~ spark_cdc._may_be_seconds('event.source.ts_ms'),
             'fault': ddl_fault,
         }) -%}
     {%- endif -%}

@@ -57,6 +57,8 @@
         or event['__deleted'] = 'true' and event['__op'] <> 'd'
         or event['__deleted'] = 'false' and event['__op'] = 'd'
         or coalesce(event['__table'], event['__source_table']) = ''
+        or {{ spark_cdc._beyond_the_calendar("try_cast(event['__source_ts_ms'] as bigint)") }}
+        or {{ spark_cdc._beyond_the_calendar("try_cast(event['__source_ts_us'] as bigint)", 'microseconds') }}
         {%- for name in ['db', 'schema', 'table'] %}
         or event['__{{ name }}'] <> event['__source_{{ name }}']
         {%- endfor %}

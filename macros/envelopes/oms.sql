@@ -169,6 +169,7 @@ struct<
             "case when not contains(" ~ text ~ ", ':') then "
             ~ spark_cdc.value(text, dict(column, encoding='seconds'), time_zone)
             ~ " when " ~ text ~ " rlike r' [+A-Za-z-]' then " ~ spark_cdc._zoned_time(text, column)
+            ~ (" when " ~ text ~ " rlike r':[0-9.]*+[+A-Za-z-]' then null" if column.family == 'timestamp_ntz')
             ~ ' else ' ~ spark_cdc.value(text, column, time_zone) ~ ' end'
         ) -}}
     {%- endif -%}

@@ -36,9 +36,15 @@
     {{- return('coalesce(size(' ~ image ~ ') > ' ~ others ~ ', false)') -}}
 {%- endmacro -%}
 
-{#- True of milliseconds beyond the year 9999: of another unit, or damaged. -#}
-{%- macro _beyond_the_calendar(milliseconds) -%}
-    {{- return('coalesce(' ~ milliseconds ~ ' > 253402300799999, false)') -}}
+{#- True of a time beyond the year 9999: of another unit, or damaged. -#}
+{%- macro _beyond_the_calendar(time, unit='milliseconds') -%}
+    {%- set last = {'milliseconds': '253402300799999', 'microseconds': '253402300799999999'}[unit] -%}
+    {{- return('coalesce(' ~ time ~ ' > ' ~ last ~ ', false)') -}}
+{%- endmacro -%}
+
+{#- True of fewer than 13 digits, where a format's page promises these of milliseconds. -#}
+{%- macro _may_be_seconds(milliseconds) -%}
+    {{- return('coalesce(' ~ milliseconds ~ ' between 1 and 999999999999, false)') -}}
 {%- endmacro -%}
 
 {#- True of a list of images of which any is a row. -#}

@@ -693,6 +693,40 @@ def test_a_key_that_no_message_meets_is_said(tmp_path: Path, options: tuple[str,
 
 
 @pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("options", [(), ("--columns", "id:bigint,name:string")])
+def test_a_row_without_a_value_of_its_key_is_an_error(tmp_path: Path, options: tuple[str, ...]) -> None:
+    rows = [
+        canal('{"id": 1, "name": "x"}'),
+        canal('{"id": null, "name": "x"}'),
+        canal('{"name": "x"}', type="DELETE"),
+    ]
+    result = run(write(tmp_path, "x.jsonl", *rows), "--format", "canal", "--key", "id", *options)
+    errors = [line["error"] for line in lines(result.stdout)]
+    assert errors == [None, {"code": "key_missing", "detail": "id"}, {"code": "key_missing", "detail": "id"}]
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_column_left_out_as_null_is_shown_as_null(tmp_path: Path) -> None:
+    """Where the writer leaves out what is null; where it does not, the column is left out here, too."""
+    row = '{"data":{"id":1},"metadata":{"record-type":"data","operation":"update","schema-name":"s","table-name":"t"}}'
+    told = (
+        "--format",
+        "dms",
+        "--dialect",
+        "nulls_left_out",
+        "--columns",
+        "id:bigint,b:string",
+        "--key",
+        "id",
+    )
+    [shown] = lines(run(write(tmp_path, "a.jsonl", row), *told).stdout)
+    assert shown["after"] == {"id": "1", "b": None}
+    columns = ("--columns", "id:bigint,b:string", "--key", "id")
+    [shown] = lines(run(write(tmp_path, "b.jsonl", canal('{"id": 1}')), "--format", "canal", *columns).stdout)
+    assert shown["after"] == {"id": "1"}
+
+
+@pytest.mark.usefixtures("spark")
 def test_who_cannot_have_written_a_message_is_no_writer_of_the_file(tmp_path: Path) -> None:
     """DRS puts a deleted row into `old`."""
     result = run(write(tmp_path, "x.jsonl", of_any_writer(1, {"id": "1"}, type="DELETE")))

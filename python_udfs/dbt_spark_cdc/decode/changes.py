@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from dbt_spark_cdc.decode.files import NAME, File, Options, UsageError
+from dbt_spark_cdc.decode.files import NAME, File, Options, UsageError, given_key
 from dbt_spark_cdc.decode.texts import RAW_COLUMNS, create_raw, image, instant, names_told_apart, plain, texts
 from dbt_spark_cdc.macros import CompilerError, MacroLibrary
 
@@ -44,6 +44,9 @@ class Changes:
         """Return what is shown of each file, in the order of its lines."""
         for batch in self.batches(files):
             self.read(spark, batch, self.options.columns)
+            if self.options.columns is None:
+                for file in batch:
+                    _refuse_rows_without_key(file)
         return [[_shown(row) for row in file.rows] for file in files]
 
     def batches(self, files: Iterable[File]) -> Iterator[list[File]]:
@@ -128,7 +131,8 @@ class Changes:
             case when _cdc_op is not null then
                 row_number() over (partition by _cdc_partition order by _cdc_sequence) - 1
             end as position,
-            _cdc_error.code as code, _cdc_error.detail as detail, {texts(columns)} as after,
+            _cdc_error.code as code, _cdc_error.detail as detail, coalesce(_cdc_absent, array()) as absent,
+            {texts(columns)} as after,
             case when _cdc_before is not null then {texts(columns, "_cdc_before.")} end as before
             from ({inner})"""  # noqa: S608  # the macros' own SQL
         with names_told_apart(spark, declared):
@@ -176,9 +180,25 @@ def _put_typed(row: dict[str, Any], declared: dict[str, str], typed: dict[str, A
     if typed["code"] is not None and (typed["code"] != "half_of_update" or row["half"] is None):
         row["error_code"], row["detail"] = typed["code"], typed["detail"]
         return
-    for side in ("before", "after"):
-        if row[side] is not None:
-            row[side] = {name: typed[side][name] for name in row[side]}
+    if row["before"] is not None:
+        row["before"] = {name: typed["before"][name] for name in row["before"]}
+    if row["after"] is not None:
+        # Of a writer that leaves out what is null, a column that is not there is one.
+        known = [name for name in declared if name in row["after"] or name not in typed["absent"]]
+        row["after"] = {name: typed["after"][name] for name in known}
+
+
+def _refuse_rows_without_key(file: File) -> None:
+    """As the typed reading does. A column that no row of a table has is a slip in --key, for `notices`."""
+    for row in file.rows:
+        if row["kind"] != "rows" or row["error_code"] is not None or row["half"] is not None:
+            continue
+        name = (row["database_name"], row["schema_name"], row["table_name"])
+        shown = (row["before"] if row["op"] == "delete" else row["after"]) or {}
+        for column in given_key(file.keys, name) or ():
+            if column in file.columns[name] and shown.get(column) is None:
+                row["error_code"], row["detail"] = "key_missing", column
+                break
 
 
 def _refuse_lost_texts(row: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from dbt_spark_cdc.decode.files import AUTO, NAME, File, Writer, given_key, joined, spellings
+from dbt_spark_cdc.decode.files import NAME, File, Writer, given_key, joined, spellings
 from dbt_spark_cdc.decode.writers import Look, Writers, options
 from dbt_spark_cdc.functions.fingerprints import READS_ALL
 
@@ -20,8 +20,7 @@ def notices(files: Sequence[File], writers: Writers) -> Iterator[str]:
         if file.is_open:
             alike = options(file.writers, "and")
             yield f"{file.name}: {alike} write these messages alike and mean the same by them."
-        if writers.options.format == AUTO:
-            yield from _other_writers(file, writers)
+        yield from _other_writers(file, writers)
         yield from _missing_columns(file)
     yield from _missing_tables(read)
 

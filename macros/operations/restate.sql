@@ -44,6 +44,7 @@
     {%- set chosen_keys = spark_cdc._cached_view(temporaries, 'keys', spark_cdc._with_joined_keys(table, chosen, all_changes)) -%}
     {%- set number = run_query('select count(*) from ' ~ chosen_keys).rows[0][0] | int -%}
     {%- if not dry_run -%}
+        {%- do spark_cdc._drop_leftovers(relation) -%}
         {%- set reading = spark_cdc._reading_of(relation, settings.file_format) -%}
         {%- do spark_cdc._build_keys_anew(table, chosen_keys, all_changes, relation, settings.file_format, temporaries) -%}
         {%- do spark_cdc._keep_reading('restate', relation, settings, reading) -%}

@@ -97,7 +97,7 @@ class Siege:
         """Let a run die; False where it never came to the place."""
         warehouse = self.folder.relative_to("/") / "warehouse"
         # A scratch table lies beside its model's table.
-        stop = stop | {"files": f"{warehouse}/{SCHEMA}*/{stop.get('model')}*/**/*.parquet"}
+        stop = stop | {"files": f"{warehouse}/{SCHEMA}*/{stop.get('model', '')}*/**/*.parquet"}
         answer = worker.ask(run=arguments, stops=[stop])
         if answer is not None:
             assert answer["success"], answer

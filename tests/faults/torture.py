@@ -1,6 +1,7 @@
 """Kills dbt at each named place and at random moments, and looks whether plain runs repair all.
 
 make torture ARGS="--lake delta --kills 50 --seed 7"
+make torture ARGS="--operations" kills column changes, filling back, restate, maintain and prune instead
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "integration"))
 
+import operations
 from kills import FIRST_BUILD, FULL_REFRESH, PLAIN_RUN, STEPS, Siege, Worker
 
 Attempt = tuple[str, list[str], dict[str, Any]]
@@ -82,15 +84,17 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--lake", choices=["iceberg", "delta"], default="iceberg")
     arguments.add_argument("--kills", type=int, default=50)
+    arguments.add_argument("--operations", action="store_true", help="kill these, not plain runs")
     arguments.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10_000))
     chosen = arguments.parse_args()
+    work = operations.torture if chosen.operations else torture
     print(f"--lake {chosen.lake} --kills {chosen.kills} --seed {chosen.seed}", flush=True)
 
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         siege = Siege(Path(folder).resolve(), chosen.lake, chosen.seed)
         try:
-            repaired = torture(siege, chosen.kills, random.Random(chosen.seed))
+            repaired = work(siege, chosen.kills, random.Random(chosen.seed))
         except BaseException:
             print(f"verdict: NOT REPAIRED, after {sum(siege.killed.values())} kills", flush=True)
             raise
@@ -98,7 +102,7 @@ def main() -> None:
         print(f"{times:4d}  {name}")
     kills, minutes = sum(siege.killed.values()), (time.monotonic() - started) / 60
     print(f"{kills:4d}  kills in {minutes:.0f} minutes")
-    print(f"{repaired:4d}  times the tables were looked at after a plain run, and were right")
+    print(f"{repaired:4d}  times the tables were looked at afterwards, and were right")
     print(f"verdict: repaired (seed {chosen.seed})")
 
 

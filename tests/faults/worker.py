@@ -2,6 +2,7 @@
 
 It is started with a project's folder, reads orders from standard input, one JSON a line, and answers each:
     {"run": ["run"], "stops": [{...}]} one dbt command, and where it stops, place after place: see `Stop`
+    {"sql": ["..."]}                   statements, one after the other
     {"look": "schema", "into": path}   writes the rows of all tables of a schema, pickled
 """
 
@@ -29,16 +30,19 @@ class Stop:
     """A place in a run: a statement of a model, by the beginning of its text, and a moment of it.
 
     `when` is before, after, or writing: as soon as a file that fits `files` is new, while the statement runs.
-    With `seconds` instead, the place is wherever the run is by then. With `wait_for`, a file, it does not die
-    but waits until the file is there.
+    With `number` it is the command's statement of that number, whatever its text; with `seconds`, wherever the
+    run is by then. With `wait_for`, a file, it does not die but waits until the file is there. `is_over` becomes
+    true behind the statement, where nobody need watch for files any more.
     """
 
     model: str = ""
     statement: str = ""
     when: str = "before"
     files: str = ""
+    number: int | None = None
     seconds: float | None = None
     wait_for: str | None = None
+    is_over: bool = False
 
     def happens(self) -> None:
         """Stop here."""
@@ -49,8 +53,10 @@ class Stop:
         while not wait_for.exists():
             time.sleep(0.01)
 
-    def fits(self, sql: str) -> bool:
+    def fits(self, sql: str, number: int) -> bool:
         """Whether a statement, with dbt's comment before it, is the one."""
+        if self.number is not None:
+            return number == self.number
         node = NODE.search(sql)
         return (
             self.seconds is None
@@ -64,13 +70,19 @@ class Stopper:
     """Stands around dbt-spark's cursor, where every statement passes."""
 
     def __init__(self) -> None:
-        self.stops: list[Stop] = []
+        self.expect([])
+
+    def expect(self, stops: list[Stop]) -> None:
+        """A new command begins."""
+        self.stops = stops
+        self.statements = 0
 
     def around(self, execute: Callable) -> Callable:
         """Wrap the cursor's `execute`."""
 
         def execute_and_stop(cursor: Any, sql: str, *parameters: Any) -> None:
-            if not self.stops or not self.stops[0].fits(sql):
+            self.statements += 1
+            if not self.stops or not self.stops[0].fits(sql, self.statements):
                 return execute(cursor, sql, *parameters)
             stop = self.stops.pop(0)
             if stop.when == "before":
@@ -80,6 +92,7 @@ class Stopper:
                     target=_watch, args=(stop, set(Path("/").glob(stop.files))), daemon=True
                 ).start()
             execute(cursor, sql, *parameters)
+            stop.is_over = True
             if stop.when == "after":
                 stop.happens()
 
@@ -88,6 +101,8 @@ class Stopper:
 
 def _watch(stop: Stop, before: set[Path]) -> None:
     while not set(Path("/").glob(stop.files)) - before:
+        if stop.is_over:
+            return
         time.sleep(0.001)
     stop.happens()
 
@@ -122,6 +137,14 @@ def _look(schema: str, into: str) -> dict[str, Any]:
     return {"success": True}
 
 
+def _execute(statements: list[str]) -> dict[str, Any]:
+    from pyspark.sql import SparkSession
+
+    for statement in statements:
+        SparkSession.builder.getOrCreate().sql(statement)
+    return {"success": True}
+
+
 def main() -> None:
     """Serve until standard input ends."""
     # What dbt and Spark print goes to the log; the answers keep the pipe.
@@ -138,13 +161,18 @@ def main() -> None:
         order = json.loads(line)
         if "look" in order:
             answer = _look(order["look"], order["into"])
+        elif "sql" in order:
+            answer = _execute(order["sql"])
         else:
-            stops = stopper.stops = [Stop(**stop) for stop in order.get("stops", ())]
+            stops = [Stop(**stop) for stop in order.get("stops", ())]
+            stopper.expect(stops)
             timers = [threading.Timer(stop.seconds, stop.happens) for stop in stops if stop.seconds]
             for timer in timers:
                 timer.start()
             started = time.monotonic()
-            answer = _run(project, order["run"]) | {"seconds": time.monotonic() - started}
+            answer = _run(project, order["run"]) | {
+                "seconds": time.monotonic() - started, "statements": stopper.statements,
+            }  # fmt: skip
             for timer in timers:
                 timer.cancel()
         print(json.dumps(answer), file=answers, flush=True)

@@ -1,2 +1,2 @@
-{{ config(materialized='cdc_history', unique_key=['id']) }}
+{{ config(materialized='cdc_history', unique_key=['id'], on_schema_change='sync_all_columns') }}
 select * from {{ ref('stg_profiles_changes') }}

@@ -1,9 +1,9 @@
-{{ config(materialized='cdc_log') }}
+{{ config(materialized='cdc_log', on_schema_change='sync_all_columns') }}
 {{ spark_cdc.changes(
     messages=ref('stg_messages'),
     format='debezium',
     schema='public',
     table='profiles',
     key=['id'],
-    columns={'id': 'bigint', 'name': 'string', 'bio': 'string'}
+    columns=var('columns', {'id': 'bigint', 'name': 'string', 'bio': 'string'})
 ) }}

@@ -404,6 +404,15 @@ KNOWN = {
     ),
     "a statement of CloudCanal, Debezium": (wrapped(CLOUDCANAL_DDL, "x"), ("debezium", "cloudcanal", 1.0)),
     "a statement of CloudCanal, Debezium, bare": (CLOUDCANAL_DDL, ("debezium", "cloudcanal", 1.0)),
+    "a row of Debezium under payload alone": ({"payload": ENVELOPE}, ("debezium", "envelope", 1.0)),
+    "a row of CloudCanal, Debezium, under payload alone": (
+        {"payload": CLOUDCANAL_ROW},
+        ("debezium", "cloudcanal", 1.0),
+    ),
+    "a statement of CloudCanal, Debezium, under payload alone": (
+        {"payload": CLOUDCANAL_DDL},
+        ("debezium", "cloudcanal", 1.0),
+    ),
     "a statement of CloudCanal, Canal": (
         CANAL_BEFORE_GTID | {"type": "ALTER", "tableChanges": {"type": "ALTER"}},
         ("canal", "cloudcanal", 1.0),

@@ -243,6 +243,31 @@ RULES: tuple[Rule, ...] = (
         _NO_OTHER_KEY,
         endings={"schema.name": ".connector.common.Heartbeat"},
     ),
+    # Vendors' pages, and people who paste from them, leave the schema out and `payload` in.
+    Rule(
+        "debezium",
+        "envelope",
+        1.0,
+        _words("payload") | _inside("payload", DEBEZIUM_ROW | DEBEZIUM_SOURCE),
+        _NO_OTHER_KEY,
+        values={"payload.op": DEBEZIUM_OPS, "payload.source.connector": DEBEZIUM_CONNECTORS},
+    ),
+    Rule(
+        "debezium",
+        "cloudcanal",
+        1.0,
+        _words("payload") | _inside("payload", CLOUDCANAL_ROW),
+        _NO_OTHER_KEY,
+        values={"payload.op": _words("i c u d"), "payload.source.connector": CLOUDCANAL_CONNECTORS},
+    ),
+    Rule(
+        "debezium",
+        "cloudcanal",
+        1.0,
+        _words("payload") | _inside("payload", CLOUDCANAL_SCHEMA_CHANGE),
+        _NO_OTHER_KEY,
+        values={"payload.source.connector": CLOUDCANAL_CONNECTORS},
+    ),
     # A flattened row is any object at all; only the schema part and a field that the flattening adds tell.
     Rule(
         "debezium",

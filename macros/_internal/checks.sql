@@ -20,7 +20,8 @@
 {%- macro _require_one_of(
     macro, argument, value, allowed, next_step='Correct the spelling, or leave the argument out where it has a default.'
 ) -%}
-    {%- if value not in allowed -%}
+    {#- 0 is false to Python -#}
+    {%- if value not in allowed or (true in allowed and value is not boolean) -%}
         {%- do spark_cdc._raise(macro, argument, 'one of ' ~ allowed | join(', '), spark_cdc._show(value), next_step) -%}
     {%- endif -%}
 {%- endmacro -%}

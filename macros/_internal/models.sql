@@ -5,6 +5,7 @@
     spark_cdc               messages, changes or ledger
     spark_cdc.dialect_of    of messages: format -> dialect
     spark_cdc.key           of changes: the key
+    spark_cdc.raw_columns   of both: where a message stands in raw
 -#}
 {%- macro _note_kind(kind, facts={}) -%}
     {%- do config(meta=dict({'spark_cdc': kind}, **facts)) -%}

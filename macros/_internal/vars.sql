@@ -5,7 +5,7 @@
         'spark_cdc__fill_back': [],
         'spark_cdc__lose_history': [],
     } -%}
-    {%- for given in invocation_args_dict.get('vars') or {} if given[:11] == 'spark_cdc__' -%}
+    {%- for given in invocation_args_dict.get('vars') or {} if given[:9] == 'spark_cdc' -%}
         {%- do spark_cdc._require_one_of('vars', '--vars', given, defaults.keys() | list) -%}
     {%- endfor -%}
     {%- set value = var(name, defaults[name]) -%}

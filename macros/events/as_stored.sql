@@ -1,10 +1,11 @@
 {#-
     The model's query in the form of the stored table. An append matches a struct's fields by their place, so `_cdc_before` is
-    given them in the table's order. A column that is no longer declared is one that no message carries.
+    given them in the table's order. A column that is no longer declared is one that no message carries, and so is a field that a
+    run left which died while it added a column.
 -#}
 {%- macro _as_stored(query, reading) -%}
     {%- if reading.before is none or (
-        not reading.undeclared and reading.before == reading.columns | map(attribute='name') | list
+        not reading.undeclared and reading.before | list == reading.columns | map(attribute='name') | list
     ) -%}
         {{- return(query) -}}
     {%- endif -%}
@@ -19,9 +20,9 @@ select
     {{ name }},
     {%- endfor %}
     case when _cdc_before is not null then named_struct(
-        {%- for name in reading.before %}
+        {%- for name, type in reading.before.items() %}
         {{ spark_cdc._literal(name) }}, {# -#}
-        {{ 'cast(null as ' ~ reading.undeclared[name] ~ ')' if name in reading.undeclared else '_cdc_before.' ~ spark_cdc._quote(name) }}
+        {{ '_cdc_before.' ~ spark_cdc._quote(name) if name in reading.columns | map(attribute='name') else 'cast(null as ' ~ type ~ ')' }}
         {{- ',' if not loop.last }}
         {%- endfor %}
     ) end as _cdc_before,

@@ -76,7 +76,7 @@
             'changes', 'key', name, columns.keys() | list, 'Declare it in `columns`, or take it out of `key`.'
         ) -%}
     {%- endfor -%}
-    {%- do spark_cdc._note_kind('changes', {'spark_cdc.key': key}) -%}
+    {%- do spark_cdc._note_kind('changes', {'spark_cdc.key': key, 'spark_cdc.raw_columns': raw_columns or {}}) -%}
     {%- if messages is none -%}
         {%- do spark_cdc._require_raw_table('changes', relation, raw_columns) -%}
     {%- else -%}

@@ -5,7 +5,7 @@
     undeclared  columns that the table has and the model no longer declares, with their types
     has_origin  whether `_cdc_origin` is one of them
     has_patches whether there is `_cdc_patches`
-    before      the fields of `_cdc_before` in the table's order; none where there is no table to go on with
+    before      the fields of `_cdc_before` in the table's order, with their types; none where there is no table to go on with
 
     Only a run alters the table: dbt compile, test or docs show the query of the model as it is written.
 -#}
@@ -41,6 +41,7 @@
     {%- set found = spark_cdc._schema_differences(declared, stored.columns, file_format) -%}
     {%- if found.values() | select | list -%}
         {%- do spark_cdc._judge_schema('changes', policy, found, declared, stored.columns, relation, key) -%}
+        {%- do spark_cdc._refuse_half_added(policy, found, stored, relation, file_format) -%}
         {%- do spark_cdc._evolve_table(
             relation, policy, found, file_format, "_cdc_op in ('insert', 'update', 'snapshot')",
             {'_cdc_before': stored.before}
@@ -60,14 +61,26 @@
     }) -}}
 {%- endmacro -%}
 
+{#- A run that died may have added a column to `_cdc_before` alone; another type of it would not fit there. -#}
+{%- macro _refuse_half_added(policy, found, stored, relation, file_format) -%}
+    {%- for name, type in found.added.items() if policy in ['evolve', 'sync_all_columns'] and name in stored.before
+        and stored.before[name] != spark_cdc._stored_type(type, file_format) -%}
+        {%- do exceptions.raise_compiler_error(
+            'spark_cdc.changes: model ' ~ model.name ~ ' declares `' ~ name ~ '` as ' ~ type ~ ', and a run that was killed has added '
+            ~ 'it to `_cdc_before` of ' ~ relation ~ ' as ' ~ stored.before[name] ~ '. Declare that type, or drop the field: alter table '
+            ~ relation ~ ' drop column _cdc_before.' ~ spark_cdc._quote(name)
+        ) -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
 {#- One query, of which nothing but the names and types is asked for. `_cdc_` is reserved, so the mark is no source column. -#}
 {%- macro _stored_changes(relation) -%}
-    {%- set before, columns = [], {} -%}
+    {%- set before, columns = {}, {} -%}
     {%- for row in run_query('describe query select _cdc_before.*, null as _cdc_end, * from ' ~ relation).rows -%}
         {%- if '_cdc_end' in before -%}
             {%- do columns.update({row[0]: row[1]}) -%}
         {%- else -%}
-            {%- do before.append(row[0]) -%}
+            {%- do before.update({row[0]: row[1]}) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- set has_origin = columns.pop('_cdc_origin', none) is not none -%}
@@ -75,5 +88,6 @@
     {%- for name in spark_cdc.change_columns() -%}
         {%- do columns.pop(name, none) -%}
     {%- endfor -%}
-    {{- return({'columns': columns, 'before': before[:-1], 'has_origin': has_origin, 'has_patches': has_patches}) -}}
+    {%- do before.pop('_cdc_end') -%}
+    {{- return({'columns': columns, 'before': before, 'has_origin': has_origin, 'has_patches': has_patches}) -}}
 {%- endmacro -%}

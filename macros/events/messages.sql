@@ -19,7 +19,9 @@
     {%- do spark_cdc._require_source('messages', 'relation', relation) -%}
     {%- do spark_cdc._require_format('messages', format, dialect) -%}
     {%- do spark_cdc._require_raw_columns('messages', raw_columns) -%}
-    {%- do spark_cdc._note_kind('messages', {'spark_cdc.dialect_of': {format: spark_cdc._dialect_or_default(format, dialect)}}) -%}
+    {%- do spark_cdc._note_kind('messages', {
+        'spark_cdc.dialect_of': {format: spark_cdc._dialect_or_default(format, dialect)}, 'spark_cdc.raw_columns': raw_columns or {},
+    }) -%}
     {%- do spark_cdc._require_raw_table('messages', relation, raw_columns) -%}
     {%- if spark_cdc._is_run() and spark_cdc._is_full_refresh() -%}
         {%- do spark_cdc._refuse_to_lose_history(

@@ -37,7 +37,10 @@
 {%- endmacro -%}
 
 {%- macro spark__test_every_message_accounted_for(model, raw, raw_columns, changes, raw_is_growing) -%}
-    {%- set names = spark_cdc._raw_columns(raw_columns) -%}
+    {%- set readers = spark_cdc._models_behind(model, 'messages') if raw_columns is none else [] -%}
+    {%- set names = spark_cdc._raw_columns(
+        readers[0].config.meta['spark_cdc.raw_columns'] if readers | length == 1 else raw_columns
+    ) -%}
 with messages as (
 
     select * from {{ model }}

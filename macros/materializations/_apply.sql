@@ -18,6 +18,7 @@
     nothing where no row changes.
 -#}
 {%- macro _apply_changes(form) -%}
+    {%- do spark_cdc._refuse_misspelt_keys(form.materialization, model.config) -%}
     {%- set settings = spark_cdc._apply_config(form.materialization, config) -%}
     {%- do spark_cdc._require_key_of_changes(form.materialization, settings.key) -%}
     {%- set existing_relation = load_cached_relation(this) -%}

@@ -1,5 +1,31 @@
 {#- What a model of ours says of itself, checked. `config` is dbt's, or the model's own where an operation asks. -#}
 
+{#- dbt takes any key, so that a slip in one would be no option and no error. -#}
+{%- macro _refuse_misspelt_keys(materialization, config) -%}
+    {%- set known = [
+        'unique_key', 'file_format', 'on_schema_change', 'origins_share_keys', 'track_columns', 'keep_unchanged', 'hard_deletes',
+        'tblproperties',
+    ] -%}
+    {%- for name in config if name not in known -%}
+        {%- for meant in known if spark_cdc._is_one_letter_off(name, meant) -%}
+            {%- do spark_cdc._raise(
+                materialization, 'config', 'made of keys that exist', spark_cdc._show(name), 'Did you mean ' ~ meant ~ '?'
+            ) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
+{#- Whether two names are alike but for a letter in one, or in each. -#}
+{%- macro _is_one_letter_off(one, other) -%}
+    {%- set cut = {one: [one], other: [other]} -%}
+    {%- for name, names in cut.items() -%}
+        {%- for at in range(name | length) -%}
+            {%- do names.append(name[:at] ~ name[at + 1:]) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{- return(cut[one] | select('in', cut[other]) | list | length > 0) -}}
+{%- endmacro -%}
+
 {%- macro _apply_config(materialization, config) -%}
     {%- set key = config.get('unique_key') -%}
     {%- set key = [key] if key is string else key -%}

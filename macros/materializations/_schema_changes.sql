@@ -56,6 +56,14 @@
     {%- for name in found.removed if policy == 'fail' -%}
         {%- do differences.append('`' ~ name ~ '` (' ~ stored[name] ~ ') is in the table alone') -%}
     {%- endfor -%}
+    {%- if found.removed and policy == 'sync_all_columns' and not differences and spark_cdc._file_format(relation) == 'delta'
+        and spark_cdc._table_properties(relation).get('delta.columnMapping.mode', 'none') == 'none' -%}
+        {%- do exceptions.raise_compiler_error(
+            'spark_cdc.' ~ macro ~ ': model ' ~ model.name ~ ' no longer has the columns ' ~ found.removed | join(', ')
+            ~ ', and Delta drops none from ' ~ relation ~ ' until its columns are known by name: alter table ' ~ relation
+            ~ " set tblproperties ('delta.columnMapping.mode' = 'name'). Or set on_schema_change='evolve', which keeps them."
+        ) -%}
+    {%- endif -%}
     {%- if differences -%}
         {%- do exceptions.raise_compiler_error(
             'spark_cdc.' ~ macro ~ ': the columns of model ' ~ model.name ~ ' are not those of its table ' ~ relation ~ ': '

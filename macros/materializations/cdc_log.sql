@@ -39,6 +39,7 @@
 {%- endmaterialization -%}
 
 {%- macro _log_config(config) -%}
+    {%- do spark_cdc._refuse_misspelt_keys('cdc_log', model.config) -%}
     {%- do spark_cdc._on_schema_change('cdc_log', config.get('on_schema_change')) -%}
     {%- if config.get('unique_key') is not none -%}
         {%- do spark_cdc._raise(

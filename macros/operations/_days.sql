@@ -1,9 +1,12 @@
 {#- How old is old: whole days before this command started. -#}
 
 {%- macro _require_days(operation, argument, value, lowest, reason) -%}
-    {%- if value is not integer or value is boolean or value < lowest -%}
+    {#- the calendar of Python begins with the year 1 -#}
+    {%- set highest = 700000 -%}
+    {%- if value is not integer or value is boolean or not lowest <= value <= highest -%}
         {%- do spark_cdc._raise(
-            operation, argument, 'a whole number from ' ~ lowest ~ ' on', spark_cdc._show(value), reason
+            operation, argument, 'a whole number from ' ~ lowest ~ (' to ' ~ highest if value is integer and value > highest else ' on'),
+            spark_cdc._show(value), reason
         ) -%}
     {%- endif -%}
 {%- endmacro -%}

@@ -2,7 +2,7 @@
 
 {%- macro _model_named(operation, name, kinds) -%}
     {%- set found = spark_cdc._models_of(kinds) -%}
-    {%- if name not in found -%}
+    {%- if name not in found.keys() | list -%}
         {%- do spark_cdc._raise(
             operation, 'model', 'one of ' ~ spark_cdc._names_found(found), spark_cdc._show(name),
             'Write --args \'{model: ' ~ (found | sort | first or 'orders') ~ '}\'.'

@@ -1,9 +1,13 @@
-{#- What `prune` may delete, as {'query': rows, 'columns': what identifies them}; none where all is needed. -#}
+{#-
+    What `prune` may delete, as {'query': rows, 'columns': what identifies them}; none where all is needed. `columns` maps
+    expressions over the stored row to columns of the query.
+-#}
 
 {#-
     Messages that every reader has, without an error. A messages model has a row of each message, a changes model one of its own
     tables': those of which it has messages. Of a raw table that tells no names, one changes model may be the reader, or else all
-    rows are needed. What the raw table still has stays in the messages model: it would be read again, and be missed by the tests.
+    rows are needed; so they are where readers count offsets in several ways, or read a view that may. What the raw table still
+    has stays in the messages model: it would be read again, and be missed by the tests.
 -#}
 {%- macro _read_messages(node, before) -%}
     {%- set is_source = node.resource_type == 'source' -%}
@@ -13,11 +17,13 @@
     {%- if not is_source -%}
         {%- do conditions.append('error is null') -%}
     {%- endif -%}
-    {%- set read, kinds = [], [] -%}
+    {%- set read, kinds, places = [], [], [] -%}
     {%- for reader in readers -%}
         {%- set table = spark_cdc._table_of(reader) -%}
         {#- A reader that is no log is made from all messages in each run. -#}
-        {%- if table is none or reader.config.materialized not in spark_cdc._logs() -%}{{- return(none) -}}{%- endif -%}
+        {%- if table is none or reader.config.materialized not in spark_cdc._logs()
+            or is_source and node.unique_id not in reader.depends_on.nodes -%}{{- return(none) -}}{%- endif -%}
+        {%- do places.append(spark_cdc._place_in_raw(reader)) -%}
         {%- do kinds.append(spark_cdc._kind_of(reader)) -%}
         {%- if spark_cdc._kind_of(reader) == 'messages' -%}
             {%- do read.append(
@@ -29,14 +35,20 @@
             )) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- if not read or is_source and 'changes' in kinds and readers | length > 1 -%}{{- return(none) -}}{%- endif -%}
+    {%- if not read or is_source and ('changes' in kinds and readers | length > 1 or places | unique | list | length > 1) -%}
+        {{- return(none) -}}
+    {%- endif -%}
+    {%- set place = places[0] if is_source else ('topic', 'partition', 'offset') -%}
     {%- set raw_positions = [] -%}
     {%- for id in (node.depends_on.nodes if not is_source else []) -%}
         {%- set raw_table = spark_cdc._raw_table(graph.sources.get(id) or graph.nodes.get(id)) -%}
         {%- if raw_table is none -%}{{- return(none) -}}{%- endif -%}
-        {%- do raw_positions.append('select topic, partition, offset from ' ~ raw_table) -%}
+        {%- set raw = spark_cdc._place_in_raw(node) -%}
+        {%- do raw_positions.append(
+            'select ' ~ raw[0] ~ ' as topic, ' ~ raw[1] ~ ' as partition, ' ~ raw[2] ~ ' as offset from ' ~ raw_table
+        ) -%}
     {%- endfor -%}
-    {%- set order = spark_cdc._seen('seen') ~ ' desc, offset desc' if not is_source else 'offset desc' -%}
+    {%- set order = (spark_cdc._seen('seen') ~ ' desc, ' if not is_source else '') ~ '_cdc_offset desc' -%}
     {%- set query -%}
     with
     read_by as (
@@ -69,10 +81,14 @@
 
     select old.*
     from (
-        select *, row_number() over (partition by topic, partition order by {{ order }}) as place from {{ relation }}
+        select *, row_number() over (partition by _cdc_topic, _cdc_partition order by {{ order }}) as place
+        from (
+            select *, {{ place[0] }} as _cdc_topic, {{ place[1] }} as _cdc_partition, {{ place[2] }} as _cdc_offset
+            from {{ relation }}
+        )
     ) as old
     left join read
-        on old.topic <=> read.topic and old.partition <=> read.partition and old.offset = read.offset
+        on old._cdc_topic <=> read.topic and old._cdc_partition <=> read.partition and old._cdc_offset = read.offset
     {%- if not is_source %}
     left join names
         on old.database_name <=> names.database_name
@@ -81,7 +97,7 @@
     {%- endif %}
     {%- if raw_positions %}
     left anti join ({{ raw_positions | join(' union all ') }}) as raw
-        on old.topic <=> raw.topic and old.partition <=> raw.partition and old.offset = raw.offset
+        on old._cdc_topic <=> raw.topic and old._cdc_partition <=> raw.partition and old._cdc_offset = raw.offset
     {%- endif %}
     where
         {{ conditions | join(' and ') }}
@@ -92,5 +108,13 @@
                 else "read.readers = names.readers or kind not in ('rows', 'truncate')" }}
         )
     {%- endset -%}
-    {{- return({'query': query, 'columns': ['topic', 'partition', 'offset']}) -}}
+    {{- return({
+        'query': query, 'columns': {place[0]: '_cdc_topic', place[1]: '_cdc_partition', place[2]: '_cdc_offset'},
+    }) -}}
+{%- endmacro -%}
+
+{#- Topic, partition and offset of a raw table's row, as a model that reads the table knows them. -#}
+{%- macro _place_in_raw(reader) -%}
+    {%- set raw = spark_cdc._raw_columns(reader.config.meta['spark_cdc.raw_columns']) -%}
+    {{- return((raw.topic, raw.partition, raw.offset)) -}}
 {%- endmacro -%}

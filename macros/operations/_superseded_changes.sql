@@ -64,5 +64,8 @@
         and changes.place > 1
         and changes._cdc_committed_at < {{ before }}
     {%- endset -%}
-    {{- return({'query': query, 'columns': ['_cdc_topic', '_cdc_partition', '_cdc_offset', '_cdc_sequence']}) -}}
+    {{- return({'query': query, 'columns': {
+        'stored._cdc_topic': '_cdc_topic', 'stored._cdc_partition': '_cdc_partition', 'stored._cdc_offset': '_cdc_offset',
+        'stored._cdc_sequence': '_cdc_sequence',
+    }}) -}}
 {%- endmacro -%}

@@ -17,7 +17,8 @@
     sources          ['raw.messages'] names raw tables that have Kafka's own column names; none, where left out
     dry_run          true, the default, counts
 -#}
-{%- macro prune(older_than_days, models=none, sources=[], dry_run=true) -%}
+{%- macro prune(older_than_days=none, models=none, sources=[], dry_run=true) -%}
+    {%- do spark_cdc._require_arguments('prune', varargs, kwargs, ['older_than_days', 'models', 'sources', 'dry_run']) -%}
     {%- set nodes = spark_cdc._models_named('prune', models, ['messages', 'changes', 'cdc_current']) -%}
     {%- set raw_tables = spark_cdc._sources_named('prune', sources) -%}
     {%- do spark_cdc._require_days('prune', 'older_than_days', older_than_days, 1, 'Nothing younger than a day is pruned.') -%}
@@ -70,8 +71,8 @@
     {%- if number and not dry_run -%}
         {%- call statement('prune') -%}
         merge into {{ relation }} as stored
-        using (select {{ rows.columns | join(', ') }} from ({{ rows.query }}) group by {{ rows.columns | join(', ') }}) as old
-        on {% for name in rows.columns %}{{ 'and ' if not loop.first }}stored.{{ name }} <=> old.{{ name }} {% endfor %}
+        using (select distinct {{ rows.columns.values() | join(', ') }} from ({{ rows.query }})) as old
+        on {% for stored, name in rows.columns.items() %}{{ 'and ' if not loop.first }}{{ stored }} <=> old.{{ name }} {% endfor %}
         when matched then delete
         {%- endcall -%}
     {%- endif -%}

@@ -12,7 +12,8 @@
 
     Keys between which values went (see docs/decisions/0004) are built together. Not while a run writes the same table.
 -#}
-{%- macro restate(model, keys=none, since=none, dry_run=false) -%}
+{%- macro restate(model=none, keys=none, since=none, dry_run=false) -%}
+    {%- do spark_cdc._require_arguments('restate', varargs, kwargs, ['model', 'keys', 'since', 'dry_run']) -%}
     {%- set node = spark_cdc._model_named('restate', model, ['cdc_current', 'cdc_history']) -%}
     {%- if (keys is none) == (since is none) -%}
         {%- do spark_cdc._raise(

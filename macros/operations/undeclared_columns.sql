@@ -7,7 +7,8 @@
     The type is that of the message's own type, by the type codes of this package, where the message names one and the package's
     Python half is installed; or else string, which keeps every text.
 -#}
-{%- macro undeclared_columns(model) -%}
+{%- macro undeclared_columns(model=none) -%}
+    {%- do spark_cdc._require_arguments('undeclared_columns', varargs, kwargs, ['model']) -%}
     {%- set node = spark_cdc._model_named('undeclared_columns', model, ['changes']) -%}
     {{- return(adapter.dispatch('undeclared_columns', 'spark_cdc')(node)) -}}
 {%- endmacro -%}

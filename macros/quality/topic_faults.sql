@@ -3,7 +3,9 @@
     command or line that goes on), accept (what `topics_whole` has to be told once it is settled).
 
     made_anew        messages stand at offsets that others had before, or had left out: see the error code offset_taken. Or they were
-                     read in a later run than all others of their partition, and are later, but stand before them
+                     read in a later run than all others of their partition, and are later, but stand before them. A topic made anew
+                     once more is a fault of its own: the sentence moves each one's offsets by a thousand million more, and what lies
+                     between two of these steps is no hole
     partition_added  a partition whose first message was read in a later run than the topic's first: its messages are read,
                      but a key may have moved to it, and offsets do not order changes of two partitions
     hole             offsets that were never read lie between the messages of two runs: they were deleted, by retention
@@ -56,29 +58,14 @@ neighbours as (
 
 own_gaps as (
 
-    select topic, greatest(max(case when batch = previous_batch then offset - previous_offset - 1 end), 1) as width
+    select
+        topic,
+        greatest(max(case
+            when batch = previous_batch and {{ spark_cdc._step_of('offset') }} = {{ spark_cdc._step_of('previous_offset') }}
+                then offset - previous_offset - 1
+        end), 1) as width
     from neighbours
     group by topic
-
-),
-
-holes as (
-
-    select
-        neighbours.topic,
-        neighbours.partition,
-        'hole' as fault,
-        neighbours.offset,
-        concat(
-            'Offsets ', neighbours.previous_offset + 1, ' to ', neighbours.offset - 1, ' of partition ', neighbours.partition,
-            ' of topic ', neighbours.topic, ' were never read: they are gone from between two runs. Land them from a copy of the ',
-            'topic, which the next dbt run reads; or let the source send the rows of its tables anew.'
-        ) as sentence
-    from neighbours
-    inner join own_gaps on neighbours.topic <=> own_gaps.topic
-    where
-        not neighbours.batch <=> neighbours.previous_batch
-        and neighbours.offset - neighbours.previous_offset - 1 > coalesce(own_gaps.width, 1)
 
 ),
 
@@ -113,7 +100,13 @@ added_partitions as (
 
 runs as (
 
-    select topic, partition, batch, min(offset) as first_offset, max(timestamp) as last_timestamp
+    select
+        topic,
+        partition,
+        batch,
+        min(offset) as first_offset,
+        max(offset) as last_offset,
+        max(timestamp) as last_timestamp
     from messages
     group by topic, partition, batch
 
@@ -128,6 +121,12 @@ earlier_runs as (
         min(first_offset) over (
             partition by topic, partition order by batch rows between unbounded preceding and 1 preceding
         ) as first_offset,
+        coalesce(
+            max(last_offset) over (
+                partition by topic, partition order by batch rows between unbounded preceding and 1 preceding
+            ),
+            last_offset
+        ) as last_offset,
         max(last_timestamp) over (
             partition by topic, partition order by batch rows between unbounded preceding and 1 preceding
         ) as last_timestamp
@@ -137,7 +136,7 @@ earlier_runs as (
 
 messages_of_new_topics as (
 
-    select messages.*, messages.error.code <=> 'offset_taken' as is_taken
+    select messages.*, messages.error.code <=> 'offset_taken' as is_taken, earlier_runs.last_offset
     from messages
     inner join earlier_runs
         on messages.topic <=> earlier_runs.topic
@@ -162,12 +161,37 @@ topics_made_anew as (
                 else ' stand before older ones, or at offsets that others had before' end,
             '. Give them offsets behind those in raw_columns of the models that read it, {',
             '\'offset\': "offset + case when topic = \'', replace(topic, '\'', '\'\''), '\' and timestamp >= \'', min(timestamp),
-            '\' then 1000000000 else 0 end"}, ',
+            '\' then ', ({{ spark_cdc._step_of('min(last_offset)') }} + 1) * 1000000000, ' else 0 end"}, ',
+            case when min(offset) >= 1000000000 then 'in one `case` with what stands there, the latest time first, ' else '' end,
             case when every(is_taken) then 'and the next dbt run reads them.'
                 else 'and build these models anew, dbt run --full-refresh: some were read as the old topic\'s.' end
         ) as sentence
     from messages_of_new_topics
-    group by topic, partition
+    group by topic, partition, {{ spark_cdc._step_of('offset') }}
+
+),
+
+holes as (
+
+    select
+        neighbours.topic,
+        neighbours.partition,
+        'hole' as fault,
+        neighbours.offset,
+        concat(
+            'Offsets ', neighbours.previous_offset + 1, ' to ', neighbours.offset - 1, ' of partition ', neighbours.partition,
+            ' of topic ', neighbours.topic, ' were never read: they are gone from between two runs. Land them from a copy of the ',
+            'topic, which the next dbt run reads; or let the source send the rows of its tables anew.'
+        ) as sentence
+    from neighbours
+    inner join own_gaps on neighbours.topic <=> own_gaps.topic
+    left anti join topics_made_anew
+        on neighbours.topic <=> topics_made_anew.topic
+        and neighbours.partition <=> topics_made_anew.partition
+        and {{ spark_cdc._step_of('neighbours.offset') }} > {{ spark_cdc._step_of('neighbours.previous_offset') }}
+    where
+        not neighbours.batch <=> neighbours.previous_batch
+        and neighbours.offset - neighbours.previous_offset - 1 > coalesce(own_gaps.width, 1)
 
 ),
 
@@ -193,4 +217,9 @@ select
     sentence,
     concat_ws(' ', fault, topic, partition, offset) as accept
 from faults
+{%- endmacro -%}
+
+{#- How often a topic was made anew before the message at an offset, if the offsets are those that the sentence gives. -#}
+{%- macro _step_of(offset) -%}
+    {{- return('(' ~ offset ~ ' div 1000000000)') -}}
 {%- endmacro -%}

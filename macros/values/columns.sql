@@ -9,6 +9,7 @@
     {%- endif -%}
     {%- set parsed = [] -%}
     {%- for name, declaration in columns.items() -%}
+        {%- do spark_cdc._require_text(macro, 'columns', name, 'Put the names of columns in quotes.') -%}
         {%- if (name | lower)[:5] == '_cdc_' -%}
             {%- do spark_cdc._raise(
                 macro, 'columns', 'names that do not start with _cdc_, which is reserved', spark_cdc._show(name),

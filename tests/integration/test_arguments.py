@@ -55,6 +55,10 @@ CASES = {
         changes(format="'debezium'", dialect="'flattened'"),
         f"spark_cdc.changes: argument `dialect` must be one of {DIALECTS}; got `flattened`. {SPELLING}",
     ),
+    "name_that_is_no_text": (
+        changes(columns="{'id': 'bigint', 5: 'int'}"),
+        "spark_cdc.changes: argument `columns` must be a text; got `5`. Put the names of columns in quotes.",
+    ),
     "no_relation": (
         changes(relation=None),
         "spark_cdc.changes: argument `relation` must be given when `messages` is not, and only then; got neither. "
@@ -269,8 +273,9 @@ def test_placeholders_are_a_list(project: Project) -> None:
 
 def test_a_variable_that_is_not_known_stops_every_command(project: Project) -> None:
     """It would do nothing, silently."""
-    run = project.dbt("parse", "--vars", "{spark_cdc__fillback: [orders]}")
-    assert (
-        "spark_cdc.vars: argument `--vars` must be one of spark_cdc__debezium_unavailable_values, spark_cdc__fill_back, "
-        f"spark_cdc__lose_history; got `spark_cdc__fillback`. {SPELLING}" in run.failure
-    )
+    for name in ("spark_cdc__fillback", "spark_cdc_fill_back"):
+        run = project.dbt("parse", "--vars", f"{{{name}: [orders]}}")
+        assert (
+            "spark_cdc.vars: argument `--vars` must be one of spark_cdc__debezium_unavailable_values, spark_cdc__fill_back, "
+            f"spark_cdc__lose_history; got `{name}`. {SPELLING}" in run.failure
+        )

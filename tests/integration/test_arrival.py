@@ -236,3 +236,16 @@ def test_a_topic_that_was_made_anew(project: Project, lake: Lake) -> None:
         assert [row["id"] for row in lake.rows(new_ids.format(changes))] == [90001, 90002, 90003, 90004]
     project.run("--select", "messages")
     assert len(lake.rows(wrong.format(f"{SCHEMA}.messages"))) == 4
+
+    # Messages that were not read stay, though the old topic had others of their number; so does what raw still has.
+    project.remove(*[f"models/canal_of_raw{kind}.sql" for kind in ("", "_current", "_history")])
+    (message,) = table.insert(600, {"id": 90005, "name": "unread", "size": 1}).messages
+    row = raw_row("canal0", 3, message)
+    lake.append("raw_arrival.canal", [(*row[:3], row[3] + later, *row[4:])])
+    read = lake.rows(f"select count(*) as rows from {SCHEMA}.messages")
+    pruned = "{older_than_days: 1, models: [messages], sources: [raw_arrival.canal], dry_run: false}"
+    project.dbt("run-operation", "spark_cdc.prune", "--args", pruned).must_succeed()
+    project.run("--select", "messages+")
+    assert 90005 in [row["id"] for row in lake.rows(new_ids.format("canal_of_messages"))]
+    assert lake.rows("select count(*) as rows from raw_arrival.canal")[0]["rows"] < read[0]["rows"]
+    assert len(lake.rows(wrong.format(f"{SCHEMA}.messages"))) == 4

@@ -35,6 +35,13 @@ WRONG = {
     "key_reserved": ("unique_key=['_cdc_op']", "\nselect * from {{ ref('stg_keyless_changes') }}\n", {
         "argument": "unique_key", "allowed": "one of id, name", "got": "`_cdc_op`", "next_step": "Name columns of the changes model.",
     }),
+    "config_misspelt": ("unique_key=['id'], on_schema_chang='fail'", SELECT, {
+        "argument": "config", "allowed": "made of keys that exist", "got": "`on_schema_chang`",
+        "next_step": "Did you mean on_schema_change?",
+    }),
+    "config_of_letters_changed": ("unique_key=['id'], file_fromat='delta'", SELECT, {
+        "argument": "config", "allowed": "made of keys that exist", "got": "`file_fromat`", "next_step": "Did you mean file_format?",
+    }),
     "key_twice": ("unique_key=['id', 'id']", SELECT, {
         "argument": "unique_key", "allowed": "a list that names each column once", "got": "`['id', 'id']`",
         "next_step": KEY_STEP,

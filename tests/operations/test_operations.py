@@ -53,6 +53,12 @@ def files() -> dict[str, str]:
         made[f"models/{table}.sql"] = APPLY.format(kind="current", table=table)
         if f"{table}_history" in TABLES:
             made[f"models/{table}_history.sql"] = APPLY.format(kind="history", table=table)
+    # A reader is one through a view, too.
+    made["models/seen_orders.sql"] = (
+        "{{ config(materialized='view') }}\nselect * from {{ ref('stg_orders_changes') }}\n"
+    )
+    history = made["models/orders_history.sql"]
+    made["models/orders_history.sql"] = history.replace("ref('stg_orders_changes')", "ref('seen_orders')")
     return made
 
 
@@ -231,6 +237,8 @@ WRONG = {
         "{model: order, keys: [1]}": "argument `model` must be one of customers, orders, orders_history, profiles, "
         "profiles_history; got `order`.",
         "{keys: [1]}": "argument `model` must be one of customers, orders, orders_history, profiles, profiles_history; got nothing.",
+        "{modle: orders}": "there is no argument `modle`; there are model, keys, since, dry_run. Correct the spelling.",
+        "{model: [orders], keys: [1]}": "must be one of customers, orders, orders_history, profiles, profiles_history; got",
         "{model: orders}": "argument `keys` must be given when `since` is not, and only then; got neither.",
         "{model: orders, keys: [{id: 1, line: 2}]}": "must be a list of keys with the columns id; got",
         "{model: orders, keys: [one]}": "must be a list of keys whose `id` is a bigint; got",
@@ -242,9 +250,13 @@ WRONG = {
     "maintain": {
         "{models: orders}": "argument `models` must be a list of customers, orders, ",
         "{retain_days: 2}": "argument `retain_days` must be a whole number from 7 on; got `2`.",
+        "{retain_days: 10000000}": "argument `retain_days` must be a whole number from 7 to 700000; got `10000000`.",
+        "{retain: 7}": "there is no argument `retain`; there are models, retain_days, dry_run.",
         "{dry_run: 1 day}": "argument `dry_run` must be one of True, False; got `1 day`.",
     },
     "prune": {
+        "{older_than: 30}": "there is no argument `older_than`; there are older_than_days, models, sources, dry_run.",
+        "{older_than_days: 30, dry_run: 0}": "argument `dry_run` must be one of True, False; got `0`.",
         "{older_than_days: 0.5}": "argument `older_than_days` must be a whole number from 1 on; got `0.5`.",
         "{older_than_days: 1, sources: [raw.other]}": "argument `sources` must be a list of raw.customers, raw.profiles, "
         "raw.shop; got",

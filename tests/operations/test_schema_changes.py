@@ -305,3 +305,54 @@ def test_first_column_of_a_type_that_a_lake_has_to_be_told_of(
         message = project.dbt("run", "--select", "visits_changes").messages["visits_changes"]
         assert "table shop_types.visits_changes: `seen` (variant) is not in the table. " in message
         assert "build the tables anew: dbt run --full-refresh --select visits_changes+" in message
+
+
+def test_a_column_that_a_dead_run_has_half_added(lake: Lake, new_project: Callable[..., Project]) -> None:
+    """A run that is killed between its two statements leaves the column in `_cdc_before` alone."""
+    path, schema = "models/visits_changes.sql", "shop_half_added"
+    model = (
+        "{{{{ config(materialized='cdc_log', on_schema_change='{}') }}}}\n{{{{ spark_cdc.changes(source('raw_half_added', "
+        "'visits'), format='canal', table='visits', key=['id'], columns={}) }}}}\n"
+    )
+    columns = {"id": "bigint", "name": "string"}
+    sources = "sources: [{name: raw_half_added, tables: [{name: visits}]}]\n"
+    project = new_project(schema, {"models/sources.yml": sources, path: model.format("evolve", columns)})
+    visits = CanalTable(CanalTopic(), "visits", ["id"])
+    first, second = ({"id": 1, "name": name, "note": "n", "more": "m"} for name in ("a", "b"))
+    lake.create_raw("visits", schema="raw_half_added")
+    lake.land("visits", visits.insert(1, first).messages, schema="raw_half_added")
+    project.run()
+    lake.spark.sql(f"alter table {schema}.visits_changes add columns (_cdc_before.note string)")
+
+    lake.land("visits", visits.update(2, (first, second)).messages, schema="raw_half_added")
+    project.write({path: model.format("evolve", columns | {"more": "string"})})
+    project.run()
+    [row] = lake.rows(f"select name, more, _cdc_before from {schema}.visits_changes where _cdc_op = 'update'")
+    assert (row["name"], row["more"], row["_cdc_before"]["name"], row["_cdc_before"]["note"]) == (
+        "b",
+        "m",
+        "a",
+        None,
+    )
+
+    project.write({path: model.format("evolve", columns | {"more": "string", "note": "bigint"})})
+    assert (
+        f"model visits_changes declares `note` as bigint, and a run that was killed has added it to `_cdc_before` of "
+        f"{schema}.visits_changes as string. Declare that type, or drop the field: alter table {schema}.visits_changes drop "
+        "column _cdc_before.`note`" in project.dbt("run").messages["visits_changes"]
+    )
+    if lake.file_format == "delta":
+        project.write(
+            {path: model.format("sync_all_columns", {"id": "bigint", "more": "string", "size": "int"})}
+        )
+        message = project.dbt("run").messages["visits_changes"]
+        assert "no longer has the columns name, and Delta drops none from" in message
+        assert "set tblproperties ('delta.columnMapping.mode' = 'name')" in message
+        assert "size" not in lake.spark.table(f"{schema}.visits_changes").columns
+    project.write({path: model.format("evolve", columns | {"more": "string", "note": "string"})})
+    lake.land("visits", visits.update(3, (second, first)).messages, schema="raw_half_added")
+    project.run()
+    rows = lake.rows(
+        f"select note, _cdc_before.note as before from {schema}.visits_changes where name = 'a' order by 1"
+    )
+    assert rows[-1] == {"note": "n", "before": "n"}

@@ -238,6 +238,14 @@ MODELS = {
         from values (0, 5L, 50, 1), (0, 6L, 60, 1), (0, 3L, 60, 2), (0, 4L, 40, 2), (1, 5L, 50, 1), (1, 0L, 51, 2), (1, 1L, 52, 2)
             as read(partition, offset, time, run)
     """,
+    "messages_of_a_topic_made_anew_twice": """
+        select 't' as topic, 0 as partition, offset, timestamp_seconds(1767225600 + 86400 * day) as timestamp,
+            timestamp_seconds(1767225600 + 3600 * run) as batch,
+            if(is_taken, {{ error('offset_taken') }}, {{ no_error() }}) as error
+        from values (0L, 0, 1, false), (1L, 0, 1, false), (0L, 30, 2, true), (1000000000L, 30, 3, false),
+            (1000000001L, 31, 3, false), (1000000000L, 60, 4, true)
+            as read(offset, day, run, is_taken)
+    """,
     "ledger_good": """
         select * from values
             ('t', timestamp_seconds(1767229200), 4, 2, 1, 0, 1, 0, 0),
@@ -520,6 +528,19 @@ CASES = [
             "of the models that read it, {'offset': \"offset + case when topic = 't' and timestamp >= '2026-01-01 00:00:51' "
             'then 1000000000 else 0 end"}, and build these models anew, dbt run --full-refresh: some were read as the old '
             "topic's. made_anew t 1 0",
+        ),
+    ),
+    Case(
+        "a topic made anew once more is found beside the fault that is settled, and the new offsets are no hole",
+        "topics_whole",
+        "messages_of_a_topic_made_anew_twice",
+        {"accepted": ["made_anew t 0 0"]},
+        found=(
+            "t 0 made_anew 1000000000 Topic t was deleted and made anew: from 2026-03-02 00:00:00 on, messages of partition "
+            "0 stand at offsets that others had before. Give them offsets behind those in raw_columns of the models that "
+            "read it, {'offset': \"offset + case when topic = 't' and timestamp >= '2026-03-02 00:00:00' then 2000000000 "
+            'else 0 end"}, in one `case` with what stands there, the latest time first, and the next dbt run reads them. '
+            "made_anew t 0 1000000000",
         ),
     ),
     Case(

@@ -47,7 +47,7 @@
         {%- set reading = {
             'partitions': partitions,
             'counts_copies': true,
-            'positions_read': 'select topic, partition, offset, timestamp, false as is_taken from ' ~ this,
+            'positions_read': "select topic, partition, offset, timestamp, error.code <=> 'offset_taken' as is_taken from " ~ this,
             'seen_comment': spark_cdc._seen_comment(seen_before, partitions),
         } -%}
     {%- endif -%}

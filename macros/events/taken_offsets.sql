@@ -13,7 +13,8 @@ taken_offsets as (
         select topic, partition, offset, timestamp from raw_messages
         {%- if has_late and reading.counts_copies %}
         union all
-        select topic, partition, offset, timestamp from positions_read
+        -- one that was taken before is still in raw, at that offset or at the one that it was given since
+        select topic, partition, offset, timestamp from positions_read where not is_taken
         {%- endif %}
     )
     -- as the join says it of one of the two that read this, so that they share one aggregation

@@ -244,7 +244,7 @@ def test_a_topic_that_was_made_anew(project: Project, lake: Lake) -> None:
     lake.append("raw_arrival.canal", [(*row[:3], row[3] + later, *row[4:])])
     read = lake.rows(f"select count(*) as rows from {SCHEMA}.messages")
     pruned = "{older_than_days: 1, models: [messages], sources: [raw_arrival.canal], dry_run: false}"
-    project.dbt("run-operation", "spark_cdc.prune", "--args", pruned).must_succeed()
+    assert project.dbt("run-operation", "spark_cdc.prune", "--args", pruned).result.success
     project.run("--select", "messages+")
     assert 90005 in [row["id"] for row in lake.rows(new_ids.format("canal_of_messages"))]
     assert lake.rows("select count(*) as rows from raw_arrival.canal")[0]["rows"] < read[0]["rows"]

@@ -60,7 +60,7 @@ TEMPLATES = {
     '"table_name":"orders","db":"crm.shop"},"recordType":"INSERT"}',
     "shareplex": '{"data":{%s},"meta":{"op":"ins","table":"shop.orders","scn":"1"}}',
     "cloudcanal": '{"action":"INSERT","entryType":"ROWDATA","db":"shop","schema":"shop","table":"orders",'
-    '"execTs":1,"before":[],"data":[{%s}]}',
+    '"execTs":0,"before":[],"data":[{%s}]}',
     "maxwell": '{"database":"shop","table":"orders","type":"insert","ts":1,"data":{%s}}',
     "drs": '{"database":"shop","table":"orders","type":"INSERT","id":1,"es":1,"data":[{%s}],"old":null}',
     "kafka_river_canal": ColumnList(
@@ -98,7 +98,7 @@ OCEANBASE = (
 )
 CLOUDCANAL = (
     '{"action":"INSERT","bid":1,"before":[],"data":[{"id":"1"}],"db":"shop","dbValType":{"id":"INT"},"ddl":false,'
-    '"entryType":"ROWDATA","execTs":1,"jdbcType":{"id":4},"pks":["id"],"schema":"shop","sendTs":1,"sql":"",'
+    '"entryType":"ROWDATA","execTs":0,"jdbcType":{"id":4},"pks":["id"],"schema":"shop","sendTs":1,"sql":"",'
     '"table":"orders","tableChanges":[]}'
 )
 
@@ -493,7 +493,7 @@ def of_cloudcanal() -> Iterator[Bad]:
     yield Bad("no entry type", utf8(good.replace('"entryType":"ROWDATA",', "")), error("other_format"))
     yield Bad("unknown entry type", utf8(good.replace('"ROWDATA"', '"GTIDLOG"')), error("unknown_op"))
     yield Bad("an empty object", b"{}", error("other_format"))
-    yield Bad("action twice", utf8(good.replace('"execTs":1', '"action":"DELETE"')), error("duplicate_key"))
+    yield Bad("action twice", utf8(good.replace('"execTs":0', '"action":"DELETE"')), error("duplicate_key"))
     yield Bad("both flags of DDL", utf8(good.replace('"execTs"', '"ddl":true,"execTs"')), error("unknown_op"))
     yield Bad("data is null", utf8(head % "INSERT" + '"data":null}'), error("no_rows"))
     yield Bad("no data", utf8(head % "DELETE" + '"before":null}'), error("no_rows"))
@@ -503,7 +503,7 @@ def of_cloudcanal() -> Iterator[Bad]:
     yield Bad("before is longer", utf8(update % '{"id":"2"},{"id":"3"}'), error("array_lengths_differ"))
     yield Bad("before is a text", utf8(update.replace("[%s]", '"x"')), error("other_structure"))
     yield Bad(
-        "the time is a text", utf8(good.replace('"execTs":1', '"execTs":"x"')), error("other_structure")
+        "the time is a text", utf8(good.replace('"execTs":0', '"execTs":"x"')), error("other_structure")
     )
     yield Bad(
         "two rows of a delete",
@@ -1122,6 +1122,9 @@ OWN_FORMS = {
     ("oms", "date", '"2024-02-29 00:00:00"'): "2024-02-29",
     ("shareplex", "date", '"2024-02-29 00:00:00"'): "2024-02-29",
     ("goldengate", "date", '"2024-02-29 00:00:00"'): "2024-02-29",
+    # A zone stands behind a blank.
+    ("oms", "local", '"2024-02-29T12:34:56+08:00"'): BAD,
+    ("shareplex", "local", '"2024-02-29T12:34:56+08:00"'): BAD,
 }
 
 

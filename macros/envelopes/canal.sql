@@ -82,9 +82,9 @@ struct<
     {%- if dialect == 'dataarts' -%}
         {%- set other_flag = other_flag ~ " or (message.isHeartbeat and message.type <> 'UPDATE')" -%}
     {%- endif -%}
-    {#- DRS has Canal's fields beside these, and another order, other binaries and another row before. -#}
+    {#- DRS has Canal's fields beside this one, and another order, other binaries and another row before. -#}
     {%- set errors = {
-        'other_format': "message.type is null or arrays_overlap(key_names, array('columnType', 'opType'))",
+        'other_format': "message.type is null or array_contains(key_names, 'columnType')",
         'unknown_op': unknown_op ~ ' or ' ~ rows_with_ddl,
         'fault': truncate_fault,
         'other_structure': rows_of_none ~ ' or ' ~ two_rows ~ ' or ' ~ has_old_row ~ ' or ' ~ other_statement ~ ' or '

@@ -195,8 +195,10 @@ def _refuse_rows_without_key(file: File) -> None:
             continue
         name = (row["database_name"], row["schema_name"], row["table_name"])
         shown = (row["before"] if row["op"] == "delete" else row["after"]) or {}
+        # Some writers name the key in other letters than the row.
+        values = {key.lower(): value for key, value in shown.items()}
         for column in given_key(file.keys, name) or ():
-            if column in file.columns[name] and shown.get(column) is None:
+            if column in file.columns[name] and values.get(column.lower()) is None:
                 row["error_code"], row["detail"] = "key_missing", column
                 break
 

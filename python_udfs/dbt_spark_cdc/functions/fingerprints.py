@@ -248,7 +248,7 @@ RULES: tuple[Rule, ...] = (
         "debezium",
         "envelope",
         1.0,
-        _words("payload") | _inside("payload", DEBEZIUM_ROW | DEBEZIUM_SOURCE),
+        _words("payload") | _inside("payload", DEBEZIUM_ROW),
         _NO_OTHER_KEY,
         values={"payload.op": DEBEZIUM_OPS, "payload.source.connector": DEBEZIUM_CONNECTORS},
     ),

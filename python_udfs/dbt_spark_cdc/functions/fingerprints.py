@@ -252,22 +252,6 @@ RULES: tuple[Rule, ...] = (
         _NO_OTHER_KEY,
         values={"payload.op": DEBEZIUM_OPS, "payload.source.connector": DEBEZIUM_CONNECTORS},
     ),
-    Rule(
-        "debezium",
-        "cloudcanal",
-        1.0,
-        _words("payload") | _inside("payload", CLOUDCANAL_ROW),
-        _NO_OTHER_KEY,
-        values={"payload.op": _words("i c u d"), "payload.source.connector": CLOUDCANAL_CONNECTORS},
-    ),
-    Rule(
-        "debezium",
-        "cloudcanal",
-        1.0,
-        _words("payload") | _inside("payload", CLOUDCANAL_SCHEMA_CHANGE),
-        _NO_OTHER_KEY,
-        values={"payload.source.connector": CLOUDCANAL_CONNECTORS},
-    ),
     # A flattened row is any object at all; only the schema part and a field that the flattening adds tell.
     Rule(
         "debezium",
@@ -284,16 +268,16 @@ RULES: tuple[Rule, ...] = (
         "debezium",
         "cloudcanal",
         1.0,
-        DEBEZIUM_WRAPPER | _inside("payload", CLOUDCANAL_ROW),
-        _NO_OTHER_KEY,
+        _words("payload") | _inside("payload", CLOUDCANAL_ROW),
+        _words("schema"),
         values={"payload.op": _words("i c u d"), "payload.source.connector": CLOUDCANAL_CONNECTORS},
     ),
     Rule(
         "debezium",
         "cloudcanal",
         1.0,
-        DEBEZIUM_WRAPPER | _inside("payload", CLOUDCANAL_SCHEMA_CHANGE),
-        _NO_OTHER_KEY,
+        _words("payload") | _inside("payload", CLOUDCANAL_SCHEMA_CHANGE),
+        _words("schema"),
         values={"payload.source.connector": CLOUDCANAL_CONNECTORS},
     ),
     Rule(

@@ -15,7 +15,7 @@
 {%- macro _models_named(operation, names, kinds) -%}
     {%- set found = spark_cdc._models_of(kinds) -%}
     {%- set names = found | sort if names is none else names -%}
-    {%- if not spark_cdc._is_list(names) or names | reject('in', found) | list -%}
+    {%- if not spark_cdc._is_list(names) or names | reject('in', found | list) | list -%}
         {%- do spark_cdc._raise(
             operation, 'models', 'a list of ' ~ spark_cdc._names_found(found), spark_cdc._show(names),
             'Leave it out for all of them.'
@@ -64,7 +64,7 @@
     {%- for node in graph.sources.values() if spark_cdc._readers_of(node, ['messages', 'changes']) -%}
         {%- do found.update({node.source_name ~ '.' ~ node.name: node}) -%}
     {%- endfor -%}
-    {%- if not spark_cdc._is_list(names) or names | reject('in', found) | list -%}
+    {%- if not spark_cdc._is_list(names) or names | reject('in', found | list) | list -%}
         {%- do spark_cdc._raise(
             operation, 'sources', 'a list of ' ~ spark_cdc._names_found(found), spark_cdc._show(names), 'Leave it out for none.'
         ) -%}

@@ -249,6 +249,7 @@ WRONG = {
     },
     "maintain": {
         "{models: orders}": "argument `models` must be a list of customers, orders, ",
+        "{models: [[orders]]}": "argument `models` must be a list of customers, orders, ",
         "{retain_days: 2}": "argument `retain_days` must be a whole number from 7 on; got `2`.",
         "{retain_days: 10000000}": "argument `retain_days` must be a whole number from 7 to 700000; got `10000000`.",
         "{retain: 7}": "there is no argument `retain`; there are models, retain_days, dry_run.",
@@ -260,6 +261,7 @@ WRONG = {
         "{older_than_days: 0.5}": "argument `older_than_days` must be a whole number from 1 on; got `0.5`.",
         "{older_than_days: 1, sources: [raw.other]}": "argument `sources` must be a list of raw.customers, raw.profiles, "
         "raw.shop; got",
+        "{older_than_days: 1, sources: [[raw.shop]]}": "argument `sources` must be a list of raw.customers, raw.profiles, ",
         "{older_than_days: 1, models: [orders_history]}": "argument `models` must be a list of customers, orders, profiles, "
         "stg_customers_changes, ",
     },

@@ -5,7 +5,21 @@
 {%- endmacro -%}
 
 {%- macro _literal(text) -%}
-    {{- return("'" ~ text | string | replace('\\', '\\\\') | replace("'", "\\'") ~ "'") -}}
+    {%- set escaped = namespace(text=text | string | replace('\\', '\\\\') | replace("'", "\\'")) -%}
+    {%- if spark_cdc._has_line_ends(escaped.text) -%}
+        {%- for end, code in [
+            ('\n', '000a'), ('\x0b', '000b'), ('\x0c', '000c'), ('\r', '000d'), ('\x1c', '001c'), ('\x1d', '001d'), ('\x1e', '001e'),
+            ('\x85', '0085'), ('\u2028', '2028'), ('\u2029', '2029'),
+        ] -%}
+            {%- set escaped.text = escaped.text | replace(end, '\\u' ~ code) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {{- return("'" ~ escaped.text ~ "'") -}}
+{%- endmacro -%}
+
+{#- True of a text that Jinja's `indent`, which puts the parts of a query together, would change. -#}
+{%- macro _has_line_ends(text) -%}
+    {{- return((text ~ '.').splitlines() | length > 1) -}}
 {%- endmacro -%}
 
 {%- macro _literals(texts) -%}

@@ -185,8 +185,7 @@ struct<
     {%- endif -%}
     {%- if dialect == 'tencent' and column.family in ['timestamp', 'timestamp_ntz'] and column.encoding in [none, 'text'] -%}
         {#- Tencent DTS puts a space before the offset: 2021-05-17 07:22:42 +00:00. -#}
-        {%- set text = "replace(" ~ text ~ ", ' +00:00', '+00:00')" -%}
-        {{- return(spark_cdc.value(text, column, time_zone)) -}}
+        {{- return(spark_cdc.value(spark_cdc._without_blank_before_offset(text), column, time_zone)) -}}
     {%- endif -%}
     {%- if dialect == 'cloudcanal' and column.family in ['timestamp', 'timestamp_ntz'] and column.encoding in [none, 'text'] -%}
         {{- return(spark_cdc.value(spark_cdc._with_offset_minutes(text), column, time_zone)) -}}

@@ -59,7 +59,10 @@ struct<
     {%- set no_image -%}
         ({{ op }} in ('INSERT', 'UPDATE', 'ROW') and not {{ after }})
         or ({{ op }} = 'DELETE' and not {{ before }})
-        or ({{ op }} = 'DDL' and not {{ spark_cdc._may_be_statement(ddl) }})
+        or case
+            when {{ op }} = 'DDL' then not {{ spark_cdc._may_be_statement(ddl) }} or {{ spark_cdc._is_no_statement(ddl) }}
+            else false
+        end
     {%- endset -%}
     {%- set statement_twice -%}
         ({{ op }} = 'DDL' and ({{ spark_cdc._has_duplicate_column('message.prevStruct') }}

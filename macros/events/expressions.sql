@@ -69,13 +69,15 @@
 
 {#-
     True where a name is no text: from_json gives an object or a list as its text. `names` maps the fields of the message to what
-    is read of them; only where that may be a nested value is the message looked at again.
+    is read of them; only where that may be a nested value is the message looked at again. Where a name in the message has an
+    escape, the field's cannot be searched for.
 -#}
 {%- macro _is_nested(names) -%}
     {%- set conditions = [] -%}
     {%- for field, name in names.items() -%}
         {%- do conditions.append(
-            'case when left(' ~ name ~ ", 1) in ('{', '[') then value rlike r'\"" ~ field ~ "\"\\s*+:\\s*+[{\\[]' else false end"
+            'case when left(' ~ name ~ ", 1) in ('{', '[') then value rlike r'\"(?:" ~ field ~ "\"\\s*+:\\s*+[{\\[]"
+            ~ "|(?:[^\"\\\\]++|\\\\[^u])*+\\\\u(?:[^\"\\\\]++|\\\\.)*+\"\\s*+:)' else false end"
         ) -%}
     {%- endfor -%}
     {{- return('(' ~ conditions | join(' or ') ~ ')') -}}

@@ -16,6 +16,12 @@
                 'A source column of that name cannot be read; leave it out.'
             ) -%}
         {%- endif -%}
+        {%- if spark_cdc._has_line_ends(name) -%}
+            {%- do spark_cdc._raise(
+                macro, 'columns', 'names of one line', spark_cdc._show(spark_cdc._literal(name)),
+                'A source column of that name cannot be read; leave it out.'
+            ) -%}
+        {%- endif -%}
         {%- do parsed.append(spark_cdc._column(name, declaration, macro)) -%}
     {%- endfor -%}
     {{- return(parsed) -}}

@@ -200,6 +200,11 @@ CASES = {
         "spark_cdc.changes: argument `columns` must be names without a backtick, which dbt's `incremental` does not quote; "
         "got `a`b`. Leave it out, or write materialized='cdc_log'.",
     ),
+    "column_of_two_lines": (
+        changes(columns="{'id': 'bigint', 'a\\nb': 'string'}"),
+        "spark_cdc.changes: argument `columns` must be names of one line; got `'a\\u000ab'`. A source column of that name cannot be "
+        "read; leave it out.",
+    ),
     "schema_is_no_text": (
         changes(schema="5"),
         "spark_cdc.changes: argument `schema` must be a text; got `5`. Write the source schema's name as its messages do.",

@@ -84,6 +84,10 @@ def test_names_of_models_are_quoted(library: MacroLibrary) -> None:
     assert "`a``b'c`" in query
 
 
+def test_the_name_of_a_table_keeps_its_lines(library: MacroLibrary) -> None:
+    assert "'a\\u000ab\\u2028\\u000dc'" in changes(library, table="a\nb\u2028\rc")
+
+
 def test_a_part_of_a_format_that_nothing_reads_is_a_slip(library: MacroLibrary) -> None:
     with pytest.raises(
         CompilerError, match=r"spark_cdc\.acme_rows: .* must be one of op, image; got `imagee`"

@@ -3,11 +3,11 @@
 
     after_offset    the highest offset that was read before; null of a partition that is new
     up_to_offset    the highest offset that is there now: what lands while the model runs is for the next run
-    fingerprint     of all offsets that are there now
-    has_late        true where the offsets up to `after_offset` are not those that were there when they were read: messages
-                    have landed behind it, or again, or are gone
+    fingerprint     of all messages that are there now
+    has_late        true where the messages up to `after_offset` are not those that were there when they were read: some have
+                    landed behind it, or again, or are gone
 
-    One query over three columns of the relation, which is all that most runs of most tables cost: to plan the model's own
+    One query over four columns of the relation, which is all that most runs of most tables cost: to plan the model's own
     query takes seconds. `read_before` is the query of `_seen_before`.
 -#}
 {%- macro _partitions_to_read(relation, raw_columns, read_before, where=none) -%}
@@ -18,14 +18,18 @@
         raw_messages.partition,
         max(read_before.offset) as after_offset,
         max(raw_messages.offset) as up_to_offset,
-        sum({{ spark_cdc._offset_fingerprint('raw_messages.offset') }}) as fingerprint,
+        sum(raw_messages.fingerprint) as fingerprint,
         coalesce(
-            coalesce(sum({{ spark_cdc._offset_fingerprint('raw_messages.offset') }})
-                filter (where raw_messages.offset <= read_before.offset), 0) <> max(read_before.fingerprint),
+            coalesce(sum(raw_messages.fingerprint) filter (where raw_messages.offset <= read_before.offset), 0)
+                <> max(read_before.fingerprint),
             false
         ) as has_late
     from (
-        select {{ raw.topic }} as topic, {{ raw.partition }} as partition, {{ raw.offset }} as offset
+        select
+            {{ raw.topic }} as topic,
+            {{ raw.partition }} as partition,
+            {{ raw.offset }} as offset,
+            {{ spark_cdc._message_fingerprint(raw.offset, raw.timestamp) }} as fingerprint
         from {{ relation }}
         {{- ' where ' ~ where if where }}
     ) as raw_messages
@@ -44,9 +48,12 @@
     {{- return(partitions) -}}
 {%- endmacro -%}
 
-{#- Sums of it tell which offsets were added, and how often; 32 bits each, so that the sum of 2 billion fits a bigint. -#}
-{%- macro _offset_fingerprint(offset) -%}
-    {{- return('(xxhash64(cast(' ~ offset ~ ' as bigint)) & 4294967295)') -}}
+{#-
+    Sums of it tell which messages were added, and how often; 32 bits each, so that the sum of 2 billion fits a bigint. With the
+    time, because a topic that was made anew has the offsets of the old one, which raw may hold no more.
+-#}
+{%- macro _message_fingerprint(offset, timestamp) -%}
+    {{- return('(xxhash64(cast(' ~ offset ~ ' as bigint), ' ~ timestamp ~ ') & 4294967295)') -}}
 {%- endmacro -%}
 
 {#-
@@ -65,7 +72,11 @@ topics_seen as (
     partitions_to_read
     {%- else -%}
     (
-        select topic, partition, max(offset) as up_to_offset, sum({{ spark_cdc._offset_fingerprint('offset') }}) as fingerprint
+        select
+            topic,
+            partition,
+            max(offset) as up_to_offset,
+            sum({{ spark_cdc._message_fingerprint('offset', 'timestamp') }}) as fingerprint
         from {{ source }}
         group by topic, partition
     )

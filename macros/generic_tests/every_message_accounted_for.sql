@@ -1,7 +1,7 @@
 {#-
     A row returned is a message that is not in its account. The raw table and the messages model hold the same messages,
     none more often in the messages model; and a message with row changes, or a truncate, of a table that a changes model reads
-    is in that changes model.
+    is in that changes model. Messages older than all that the raw table has of their partition were deleted there since.
 
     Which tables a changes model reads is seen from its messages: a table of which it holds none counts as not read.
     Where a format sends an update as two messages, both halves are accounted for by the update that they became.
@@ -67,9 +67,17 @@ raw_positions as (
 
 read_positions as (
 
-    select topic, partition, offset, count(*) as times
+    select topic, partition, offset, count_if(not error.code <=> 'offset_taken') as times
     from messages
     group by topic, partition, offset
+
+),
+
+first_positions as (
+
+    select topic, partition, min(offset) as offset
+    from raw_messages
+    group by topic, partition
 
 ),
 
@@ -102,6 +110,12 @@ only_in_messages as (
 
     select read_positions.topic, read_positions.partition, read_positions.offset, 'the raw table lacks it' as reason
     from read_positions
+    inner join first_positions
+        on read_positions.topic <=> first_positions.topic
+        and read_positions.partition <=> first_positions.partition
+        and read_positions.offset > first_positions.offset
+        -- given other offsets since, those of a topic made anew were read once more
+        and read_positions.times > 0
     left anti join raw_positions
         on raw_positions.topic <=> read_positions.topic
         and raw_positions.partition <=> read_positions.partition

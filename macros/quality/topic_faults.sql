@@ -2,7 +2,7 @@
     What the messages show of a bad night, one row a fault: topic, partition, fault, offset, sentence (what happened and the
     command or line that goes on), accept (what `topics_whole` has to be told once it is settled).
 
-    made_anew        messages stand at offsets that others had before, or had left out: see the error code offset_taken. Or they were
+    made_anew        messages stand at offsets that others had before, or came with such: see the error code offset_taken. Or they were
                      read in a later run than all others of their partition, and are later, but stand before them. A topic made anew
                      once more is a fault of its own: the sentence moves each one's offsets by a thousand million more, and what lies
                      between two of these steps is no hole
@@ -10,7 +10,8 @@
                      but a key may have moved to it, and offsets do not order changes of two partitions
     hole             offsets that were never read lie between the messages of two runs: they were deleted, by retention
                      mostly, before they were landed. Kafka itself leaves gaps, of transactions and of compaction; a gap counts
-                     only if it is wider than all gaps of its topic between messages of one run, and than one offset
+                     only if it is wider than all gaps of its topic between messages of one run, of those up to then, and than one
+                     offset
 
     messages  list of models made by `messages`, as `cdc_log`: what runs read is told by their column `batch`
 -#}
@@ -51,21 +52,26 @@ neighbours as (
         batch,
         -- no named window: Spark does not find it where the model is a view
         lag(offset) over (partition by topic, partition order by offset) as previous_offset,
-        lag(batch) over (partition by topic, partition order by offset) as previous_batch
+        lag(batch) over (partition by topic, partition order by offset) as previous_batch,
+        greatest(batch, lag(batch) over (partition by topic, partition order by offset)) as last_batch
     from first_readings
 
 ),
 
 own_gaps as (
 
-    select
-        topic,
-        greatest(max(case
-            when batch = previous_batch and {{ spark_cdc._step_of('offset') }} = {{ spark_cdc._step_of('previous_offset') }}
-                then offset - previous_offset - 1
-        end), 1) as width
-    from neighbours
-    group by topic
+    select topic, last_batch, max(width) over (partition by topic order by last_batch) as width
+    from (
+        select
+            topic,
+            last_batch,
+            greatest(max(case
+                when batch = previous_batch and {{ spark_cdc._step_of('offset') }} = {{ spark_cdc._step_of('previous_offset') }}
+                    then offset - previous_offset - 1
+            end), 1) as width
+        from neighbours
+        group by topic, last_batch
+    )
 
 ),
 
@@ -91,7 +97,11 @@ added_partitions as (
         offset,
         concat(
             'Partition ', partition, ' of topic ', topic, ' was first read at ', batch, ', later than the topic: it was added, and ',
-            'is read. Where the format is ordered by offset, test its changes models with spark_cdc.one_partition_per_key.'
+            'is read. ',
+            case when offset > 0 then concat(
+                'Its first message stands at offset ', offset, ': if the partition was new, those before it were never read. '
+            ) else '' end,
+            'Where the format is ordered by offset, test its changes models with spark_cdc.one_partition_per_key.'
         ) as sentence
     from partitions
     where batch > first_batch
@@ -148,26 +158,60 @@ messages_of_new_topics as (
 
 ),
 
-topics_made_anew as (
+new_topics as (
 
     select
         topic,
         partition,
-        'made_anew' as fault,
+        {{ spark_cdc._step_of('offset') }} as step,
         min(offset) as offset,
-        concat(
-            'Topic ', topic, ' was deleted and made anew: from ', min(timestamp), ' on, messages of partition ', partition,
-            case when every(is_taken) then ' stand at offsets that others had before'
-                else ' stand before older ones, or at offsets that others had before' end,
-            '. Give them offsets behind those in raw_columns of the models that read it, {',
-            '\'offset\': "offset + case when topic = \'', replace(topic, '\'', '\'\''), '\' and timestamp >= \'', min(timestamp),
-            '\' then ', ({{ spark_cdc._step_of('min(last_offset)') }} + 1) * 1000000000, ' else 0 end"}, ',
-            case when min(offset) >= 1000000000 then 'in one `case` with what stands there, the latest time first, ' else '' end,
-            case when every(is_taken) then 'and the next dbt run reads them.'
-                else 'and build these models anew, dbt run --full-refresh: some were read as the old topic\'s.' end
-        ) as sentence
+        min(timestamp) as made_anew_at,
+        min(last_offset) as last_offset,
+        every(is_taken) as are_taken
     from messages_of_new_topics
     group by topic, partition, {{ spark_cdc._step_of('offset') }}
+
+),
+
+messages_behind_the_old as (
+
+    select distinct new_topics.topic, new_topics.partition, new_topics.step
+    from messages
+    inner join new_topics
+        on messages.topic <=> new_topics.topic
+        and messages.partition <=> new_topics.partition
+        and {{ spark_cdc._step_of('messages.offset') }} = new_topics.step
+    where
+        messages.offset > new_topics.last_offset
+        and messages.timestamp >= new_topics.made_anew_at
+        and not messages.error.code <=> 'offset_taken'
+
+),
+
+topics_made_anew as (
+
+    select
+        new_topics.topic,
+        new_topics.partition,
+        'made_anew' as fault,
+        new_topics.offset,
+        concat(
+            'Topic ', new_topics.topic, ' was deleted and made anew: from ', made_anew_at, ' on, messages of partition ',
+            new_topics.partition,
+            case when are_taken then ' stand at offsets that others had before'
+                else ' stand before older ones, or at offsets that others had before' end,
+            '. Give them offsets behind those in raw_columns of the models that read it, {',
+            '\'offset\': "offset + case when topic = \'', replace(new_topics.topic, '\'', '\'\''), '\' and timestamp >= \'',
+            made_anew_at, '\' then ', ({{ spark_cdc._step_of('last_offset') }} + 1) * 1000000000, ' else 0 end"}, ',
+            case when offset >= 1000000000 then 'in one `case` with what stands there, the latest time first, ' else '' end,
+            case when are_taken and messages_behind_the_old.step is null then 'and the next dbt run reads them.'
+                else 'and build these models anew, dbt run --full-refresh: some were read as the old topic\'s.' end
+        ) as sentence
+    from new_topics
+    left join messages_behind_the_old
+        on new_topics.topic <=> messages_behind_the_old.topic
+        and new_topics.partition <=> messages_behind_the_old.partition
+        and new_topics.step = messages_behind_the_old.step
 
 ),
 
@@ -184,7 +228,7 @@ holes as (
             'topic, which the next dbt run reads; or let the source send the rows of its tables anew.'
         ) as sentence
     from neighbours
-    inner join own_gaps on neighbours.topic <=> own_gaps.topic
+    inner join own_gaps on neighbours.topic <=> own_gaps.topic and neighbours.last_batch <=> own_gaps.last_batch
     left anti join topics_made_anew
         on neighbours.topic <=> topics_made_anew.topic
         and neighbours.partition <=> topics_made_anew.partition

@@ -195,7 +195,8 @@ def test_a_run_with_nothing_new_commits_nothing(project: Project, lake: Lake) ->
 def test_a_topic_that_was_made_anew(project: Project, lake: Lake) -> None:
     """Its messages are errors until the model says since when the topic is the new one; then they are read.
 
-    So is one at an offset that the old topic left out, as Kafka's transactions and compaction do.
+    So are those that come with them at offsets that the old topic left out, as Kafka's transactions and compaction do, or
+    behind its end. A messages model sees them too where raw holds nothing of the old topic any more.
     """
     topic = CanalTopic()
     table = CanalTable(topic, "things", ["id"])
@@ -206,18 +207,24 @@ def test_a_topic_that_was_made_anew(project: Project, lake: Lake) -> None:
     lake.append("raw_arrival.canal", [raw_row("canal0", left_out + 5, message)])
     project.run("--select", "messages+", "canal_of_raw+")
     rows = []
-    for number, offset in enumerate([0, 1, 2, left_out]):
+    for number, offset in enumerate([0, 1, 2, left_out, left_out + 9]):
         (message,) = table.insert(500 + number, {"id": 90001 + number, "name": "new", "size": 1}).messages
         row = raw_row("canal0", offset, message)
         rows.append((*row[:3], row[3] + later, *row[4:]))
     lake.append("raw_arrival.canal", rows)
+    old = "from raw_arrival.canal where topic = 'canal1'"
+    old_rows = [tuple(row.values()) for row in lake.rows(f"select * {old}")]
+    lake.spark.sql(f"delete {old}")
+    lake.append("raw_arrival.canal", [(*row[:3], row[3] + later, *row[4:]) for row in old_rows])
     project.run("--select", "messages+", "canal_of_raw+")
-    wrong = "select offset from {} where error.code = 'offset_taken' order by offset"
-    assert [row["offset"] for row in lake.rows(wrong.format(f"{SCHEMA}.messages"))] == [0, 1, 2, left_out]
+    wrong = "select offset from {} where error.code = 'offset_taken' and topic = 'canal0' order by offset"
+    assert [row["offset"] for row in lake.rows(wrong.format(f"{SCHEMA}.messages"))] == [0, 1, 2, left_out, left_out + 9]
+    emptied = f"select offset from {SCHEMA}.messages where error.code = 'offset_taken' and topic = 'canal1'"
+    assert sorted(row["offset"] for row in lake.rows(emptied)) == sorted(row[2] for row in old_rows)
     of_raw = lake.rows(
         f"select _cdc_offset from {SCHEMA}.canal_of_raw where _cdc_error.code = 'offset_taken' order by 1"
     )
-    assert [row["_cdc_offset"] for row in of_raw] == [0, 1, 2, left_out]
+    assert [row["_cdc_offset"] for row in of_raw] == [0, 1, 2, left_out, left_out + 9]
     new_ids = f"select id from {SCHEMA}.{{}}_current where id > 90000 order by id"
     assert lake.rows(new_ids.format("canal_of_raw")) == []
 
@@ -233,19 +240,19 @@ def test_a_topic_that_was_made_anew(project: Project, lake: Lake) -> None:
     )
     project.run("--select", "messages+", "canal_of_raw+")
     for changes in CHANGES["canal"]:
-        assert [row["id"] for row in lake.rows(new_ids.format(changes))] == [90001, 90002, 90003, 90004]
+        assert [row["id"] for row in lake.rows(new_ids.format(changes))] == [90001, 90002, 90003, 90004, 90005]
     project.run("--select", "messages")
-    assert len(lake.rows(wrong.format(f"{SCHEMA}.messages"))) == 4
+    assert len(lake.rows(wrong.format(f"{SCHEMA}.messages"))) == 5
 
     # Messages that were not read stay, though the old topic had others of their number; so does what raw still has.
     project.remove(*[f"models/canal_of_raw{kind}.sql" for kind in ("", "_current", "_history")])
-    (message,) = table.insert(600, {"id": 90005, "name": "unread", "size": 1}).messages
+    (message,) = table.insert(600, {"id": 90006, "name": "unread", "size": 1}).messages
     row = raw_row("canal0", 3, message)
     lake.append("raw_arrival.canal", [(*row[:3], row[3] + later, *row[4:])])
     read = lake.rows(f"select count(*) as rows from {SCHEMA}.messages")
     pruned = "{older_than_days: 1, models: [messages], sources: [raw_arrival.canal], dry_run: false}"
     assert project.dbt("run-operation", "spark_cdc.prune", "--args", pruned).result.success
     project.run("--select", "messages+")
-    assert 90005 in [row["id"] for row in lake.rows(new_ids.format("canal_of_messages"))]
+    assert 90006 in [row["id"] for row in lake.rows(new_ids.format("canal_of_messages"))]
     assert lake.rows("select count(*) as rows from raw_arrival.canal")[0]["rows"] < read[0]["rows"]
-    assert len(lake.rows(wrong.format(f"{SCHEMA}.messages"))) == 4
+    assert len(lake.rows(wrong.format(f"{SCHEMA}.messages"))) == 5

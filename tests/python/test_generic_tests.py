@@ -99,7 +99,7 @@ MODELS = {
     """,
     "messages_good": """
         select * from values
-            ('t', 0, 1L, 'rows', 'shop', cast(null as string), 'orders', 'INSERT', array(), null),
+            ('t', 0, 1L, 'rows', 'shop', cast(null as string), 'orders', 'INSERT', array(), {{ no_error() }}),
             ('t', 0, 2L, 'ddl', 'shop', null, 'orders', 'ALTER', array(), null),
             ('t', 0, 3L, 'rows', 'shop', null, 'items', 'UPDATE_BEFOR', array(7.0), null),
             ('t', 1, 1L, 'rows', 'shop', null, 'items', 'UPDATE_AFTER', array(7.0), null),
@@ -112,8 +112,19 @@ MODELS = {
         select * from {{ ref('messages_good') }} where not (partition = 1 and offset = 2)
         union all select * from {{ ref('messages_good') }} where partition = 0 and offset = 2
         union all select * from values
-            ('t', 9, 8L, 'rows', 'shop', null, 'items', 'UPDATE_AFTER', array(7.0), null),
-            ('t', 9, 9L, 'rows', 'shop', null, 'orders', 'INSERT', array(), null)
+            ('t', 1, 8L, 'rows', 'shop', null, 'items', 'UPDATE_AFTER', array(7.0), null),
+            ('t', 1, 9L, 'rows', 'shop', null, 'orders', 'INSERT', array(), null)
+        as messages(
+            topic, partition, offset, kind, database_name, schema_name, table_name, op, sequence, error
+        )
+    """,
+    "messages_that_raw_no_longer_has": """
+        select * from {{ ref('messages_good') }}
+        union all select * from values
+            ('t', 0, 0L, 'ddl', 'shop', null, 'orders', 'ALTER', array(), null),
+            ('t', 7, 3L, 'ddl', 'shop', null, 'orders', 'ALTER', array(), null),
+            ('t', 0, 2L, 'unreadable', 'shop', null, 'orders', 'INSERT', array(), {{ error('offset_taken') }}),
+            ('t', 1, 5L, 'unreadable', 'shop', null, 'orders', 'INSERT', array(), {{ error('offset_taken') }})
         as messages(
             topic, partition, offset, kind, database_name, schema_name, table_name, op, sequence, error
         )
@@ -229,8 +240,11 @@ MODELS = {
         select * from {{ ref('messages_of_runs') }}
         union all select 't', 0, 10L, timestamp'2026-01-01 00:00:00', timestamp'2026-01-02 00:00:00', {{ no_error() }}
         union all select 't', 2, 0L, timestamp'2026-01-01 00:00:00', timestamp'2026-01-02 00:00:00', {{ no_error() }}
+        union all select 't', 3, 40L, timestamp'2026-01-01 00:00:00', timestamp'2026-01-02 00:00:00', {{ no_error() }}
         union all select 't', 1, 0L, timestamp'2026-02-01 00:00:00', timestamp'2026-01-02 00:00:00',
             {{ error('offset_taken') }}
+        union all select 't', 0, offset, timestamp'2026-01-01 00:00:00', timestamp'2026-01-03 00:00:00', {{ no_error() }}
+        from values (11L), (17L) as read(offset)
     """,
     "messages_of_a_topic_made_anew": """
         select 't' as topic, partition, offset, timestamp_seconds(1767225600 + time) as timestamp,
@@ -245,6 +259,12 @@ MODELS = {
         from values (0L, 0, 1, false), (1L, 0, 1, false), (0L, 30, 2, true), (1000000000L, 30, 3, false),
             (1000000001L, 31, 3, false), (1000000000L, 60, 4, true)
             as read(offset, day, run, is_taken)
+    """,
+    "messages_of_a_topic_made_anew_that_went_on": """
+        select 't' as topic, 0 as partition, offset, timestamp_seconds(1767225600 + 86400 * day) as timestamp,
+            timestamp_seconds(1767225600 + 3600 * run) as batch,
+            if(is_taken, {{ error('offset_taken') }}, {{ no_error() }}) as error
+        from values (0L, 0, 1, false), (1L, 0, 1, false), (0L, 30, 2, true), (2L, 31, 3, false) as read(offset, day, run, is_taken)
     """,
     "ledger_good": """
         select * from values
@@ -379,9 +399,15 @@ CASES = [
         found=(
             "t 0 2 the messages model has it 2 times, the raw table 1",
             "t 1 2 the messages model lacks it",
-            "t 9 8 the raw table lacks it",
-            "t 9 9 the raw table lacks it",
+            "t 1 8 the raw table lacks it",
+            "t 1 9 the raw table lacks it",
         ),
+    ),
+    Case(
+        "messages that were deleted from raw since, and those of a topic made anew that were read once more, pass",
+        "every_message_accounted_for",
+        "messages_that_raw_no_longer_has",
+        {"raw": "ref('raw_good')"},
     ),
     Case(
         "messages that came after the run are found",
@@ -410,10 +436,10 @@ CASES = [
         found=(
             "t 0 2 the messages model has it 2 times, the raw table 1",
             "t 1 2 the messages model lacks it",
-            "t 9 8 changes_of_items lacks it",
-            "t 9 9 changes_of_orders lacks it",
-            "t 9 8 the raw table lacks it",
-            "t 9 9 the raw table lacks it",
+            "t 1 8 changes_of_items lacks it",
+            "t 1 9 changes_of_orders lacks it",
+            "t 1 8 the raw table lacks it",
+            "t 1 9 the raw table lacks it",
         ),
     ),
     Case("changes without errors pass", "no_errors", "changes_good"),
@@ -509,13 +535,17 @@ CASES = [
             "t 2 partition_added 0 Partition 2 of topic t was first read at 2026-01-02 00:00:00, later than the topic: "
             "it was added, and is read. Where the format is ordered by offset, test its changes models with "
             "spark_cdc.one_partition_per_key. partition_added t 2 0",
+            "t 3 partition_added 40 Partition 3 of topic t was first read at 2026-01-02 00:00:00, later than the topic: "
+            "it was added, and is read. Its first message stands at offset 40: if the partition was new, those before it "
+            "were never read. Where the format is ordered by offset, test its changes models with "
+            "spark_cdc.one_partition_per_key. partition_added t 3 40",
         ),
     ),
     Case(
         "faults that are settled pass",
         "topics_whole",
         "messages_of_a_bad_night",
-        {"accepted": ["hole t 0 10", "made_anew t 1 0", "partition_added t 2 0"]},
+        {"accepted": ["hole t 0 10", "made_anew t 1 0", "partition_added t 2 0", "partition_added t 3 40"]},
     ),
     Case(
         "a topic made anew whose messages stand before all old ones is found, and old ones that land late are not",
@@ -541,6 +571,18 @@ CASES = [
             "read it, {'offset': \"offset + case when topic = 't' and timestamp >= '2026-03-02 00:00:00' then 2000000000 "
             'else 0 end"}, in one `case` with what stands there, the latest time first, and the next dbt run reads them. '
             "made_anew t 0 1000000000",
+        ),
+    ),
+    Case(
+        "a topic made anew has to be built anew where its later messages were read as the old one's",
+        "topics_whole",
+        "messages_of_a_topic_made_anew_that_went_on",
+        found=(
+            "t 0 made_anew 0 Topic t was deleted and made anew: from 2026-01-31 00:00:00 on, messages of partition 0 "
+            "stand at offsets that others had before. Give them offsets behind those in raw_columns of the models that "
+            "read it, {'offset': \"offset + case when topic = 't' and timestamp >= '2026-01-31 00:00:00' then "
+            '1000000000 else 0 end"}, and build these models anew, dbt run --full-refresh: some were read as the old '
+            "topic's. made_anew t 0 0",
         ),
     ),
     Case(

@@ -287,6 +287,7 @@ NO_DOCUMENT = [
     '{a: Binary.createFromHexString("0102")}',
     '{a: BinData(0, "AR==")}',
     '{a: HexData(0, "0")}',
+    '{a: HexData(0, "01 02")}',
     '{a: UUID("x")}',
     "{a: /x}",
     "{a: 0x10}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+from binascii import unhexlify
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from json import dumps as _quoted
@@ -209,7 +210,7 @@ def _binary(subtype: str, data: str) -> str:
 
 
 def _hex_data(subtype: str, data: str) -> str:
-    return _binary(subtype, _quoted(base64.b64encode(bytes.fromhex(_one(data))).decode("ascii")))
+    return _binary(subtype, _quoted(base64.b64encode(unhexlify(_one(data))).decode("ascii")))
 
 
 def _binary_of_mongosh(data: str, subtype: str = "0") -> str:

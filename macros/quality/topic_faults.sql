@@ -165,7 +165,8 @@ new_topics as (
         partition,
         {{ spark_cdc._step_of('offset') }} as step,
         min(offset) as offset,
-        min(timestamp) as made_anew_at,
+        -- of all its partitions: the line that gives other offsets is of the topic
+        min(min(timestamp)) over (partition by topic, {{ spark_cdc._step_of('offset') }}) as made_anew_at,
         min(last_offset) as last_offset,
         every(is_taken) as are_taken
     from messages_of_new_topics

@@ -265,6 +265,8 @@ MODELS = {
             timestamp_seconds(1767225600 + 3600 * run) as batch,
             if(is_taken, {{ error('offset_taken') }}, {{ no_error() }}) as error
         from values (0L, 0, 1, false), (1L, 0, 1, false), (0L, 30, 2, true), (2L, 31, 3, false) as read(offset, day, run, is_taken)
+        union all select 't', 1, 0L, timestamp_seconds(1767225600), timestamp_seconds(1767229200), {{ no_error() }}
+        union all select 't', 1, 0L, timestamp'2026-02-09', timestamp_seconds(1767232800), {{ error('offset_taken') }}
     """,
     "ledger_good": """
         select * from values
@@ -583,6 +585,10 @@ CASES = [
             "read it, {'offset': \"offset + case when topic = 't' and timestamp >= '2026-01-31 00:00:00' then "
             '1000000000 else 0 end"}, and build these models anew, dbt run --full-refresh: some were read as the old '
             "topic's. made_anew t 0 0",
+            "t 1 made_anew 0 Topic t was deleted and made anew: from 2026-01-31 00:00:00 on, messages of partition 1 "
+            "stand at offsets that others had before. Give them offsets behind those in raw_columns of the models that "
+            "read it, {'offset': \"offset + case when topic = 't' and timestamp >= '2026-01-31 00:00:00' then "
+            '1000000000 else 0 end"}, and the next dbt run reads them. made_anew t 1 0',
         ),
     ),
     Case(

@@ -111,15 +111,17 @@
 
 {#- Jinja's own words for an argument that is not there name neither the package nor what there is. -#}
 {%- macro _require_arguments(macro, positional, named, arguments) -%}
+    {%- set there_are = 'there is ' if arguments | length == 1 else 'there are ' -%}
     {%- for argument in named -%}
         {%- do exceptions.raise_compiler_error(
-            'spark_cdc.' ~ macro ~ ': there is no argument `' ~ argument ~ '`; there are ' ~ arguments | join(', ')
+            'spark_cdc.' ~ macro ~ ': there is no argument `' ~ argument ~ '`; ' ~ there_are ~ arguments | join(', ')
             ~ '. Correct the spelling.'
         ) -%}
     {%- endfor -%}
     {%- if positional -%}
         {%- do exceptions.raise_compiler_error(
-            'spark_cdc.' ~ macro ~ ': there are ' ~ arguments | length ~ ' arguments, ' ~ arguments | join(', ') ~ '; got '
+            'spark_cdc.' ~ macro ~ ': ' ~ there_are ~ arguments | length ~ ' argument' ~ ('s' if arguments | length > 1) ~ ', '
+            ~ arguments | join(', ') ~ '; got '
             ~ (arguments | length + positional | length) ~ '. Write each with its name.'
         ) -%}
     {%- endif -%}

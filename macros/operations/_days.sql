@@ -6,7 +6,7 @@
     {%- if value is not integer or value is boolean or not lowest <= value <= highest -%}
         {%- do spark_cdc._raise(
             operation, argument, 'a whole number from ' ~ lowest ~ (' to ' ~ highest if value is integer and value > highest else ' on'),
-            spark_cdc._show(value), reason
+            ('the text ' if value is string else '') ~ spark_cdc._show(value), reason
         ) -%}
     {%- endif -%}
 {%- endmacro -%}

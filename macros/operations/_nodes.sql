@@ -22,7 +22,7 @@
         ) -%}
     {%- endif -%}
     {%- set nodes = [] -%}
-    {%- for name in names -%}
+    {%- for name in names | unique(case_sensitive=true) -%}
         {%- do nodes.append(found[name]) -%}
     {%- endfor -%}
     {{- return(nodes) -}}
@@ -70,7 +70,7 @@
         ) -%}
     {%- endif -%}
     {%- set nodes = [] -%}
-    {%- for name in names -%}
+    {%- for name in names | unique(case_sensitive=true) -%}
         {%- if spark_cdc._raw_table(found[name]) is none -%}
             {%- do spark_cdc._raise(
                 operation, 'sources', 'a list of tables with the columns topic, partition, offset and timestamp',

@@ -18,6 +18,7 @@
 {%- endmacro -%}
 
 {%- macro spark__undeclared_columns(node) -%}
+    {%- do spark_cdc._require_built_messages(node) -%}
     {%- set undeclared, missing = [], [] -%}
     {%- for row in run_query(render(node.raw_code)).rows -%}
         {%- set seen = 'in ' ~ row['rows'] | int ~ ' rows, last at ' ~ row['last_at'] ~ ' (partition ' ~ row['last_partition'] | int
@@ -35,6 +36,20 @@
         {%- do print('Its last row lacks ' ~ missing | length ~ ' declared columns:') -%}
         {%- for line in missing -%}{%- do print(line) -%}{%- endfor -%}
     {%- endif -%}
+{%- endmacro -%}
+
+{%- macro _require_built_messages(node) -%}
+    {%- for id in node.depends_on.nodes if id in graph.nodes -%}
+        {%- set read = graph.nodes[id] -%}
+        {%- if read.config.materialized != 'ephemeral'
+            and adapter.get_relation(database=read.database, schema=read.schema, identifier=read.alias) is none -%}
+            {%- do spark_cdc._raise(
+                'undeclared_columns', 'model', 'a model over messages that are there',
+                spark_cdc._show(node.name) ~ ', which reads ' ~ spark_cdc._show(read.name),
+                'Run dbt run --select ' ~ read.name ~ ' first.'
+            ) -%}
+        {%- endif -%}
+    {%- endfor -%}
 {%- endmacro -%}
 
 {%- macro _declarable_type(type) -%}

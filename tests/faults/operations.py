@@ -17,6 +17,8 @@ from reference import current_rows
 from test_days import Target, current_of, differences
 
 WITHOUT_BIO = ["run", "--vars", json.dumps({"columns": {"id": "bigint", "name": "string"}})]
+WITH_BIO = ("stg_profiles_changes", "profiles", "profiles_history")
+BY_NAME = "tblproperties ('delta.columnMapping.mode' = 'name')"
 FILL_BACK = ["run", "--vars", json.dumps({"spark_cdc__fill_back": ["stg_profiles_changes"]})]
 
 
@@ -95,6 +97,9 @@ def torture(siege: Siege, kills: int, chance: random.Random) -> int:
     try:
         siege.workload.goes_on(40)
         worker.must_run()
+        if siege.lake == "delta":
+            # What Delta asks for before it drops a column.
+            assert worker.ask(sql=[f"alter table {SCHEMA}.{table} set {BY_NAME}" for table in WITH_BIO])
         for operation in _in_turn(kills):
             siege.workload.goes_on()
             worker.must_run()

@@ -262,10 +262,22 @@ WRONG = {
         "{older_than_days: 1, sources: [raw.other]}": "argument `sources` must be a list of raw.customers, raw.profiles, "
         "raw.shop; got",
         "{older_than_days: 1, sources: [[raw.shop]]}": "argument `sources` must be a list of raw.customers, raw.profiles, ",
+        "{older_than_days: '7'}": "argument `older_than_days` must be a whole number from 1 on; got the text `7`.",
         "{older_than_days: 1, models: [orders_history]}": "argument `models` must be a list of customers, orders, profiles, "
         "stg_customers_changes, ",
     },
+    "undeclared_columns": {
+        "{name: orders}": "there is no argument `name`; there is model. Correct the spelling.",
+        "{model: unbuilt_changes}": "argument `model` must be a model over messages that are there; got `unbuilt_changes`, which "
+        "reads `unbuilt_messages`. Run dbt run --select unbuilt_messages first.",
+    },
 }  # fmt: skip
+UNBUILT = {
+    "models/unbuilt/unbuilt_messages.sql": "{{ config(materialized='cdc_log') }}\n"
+    "{{ spark_cdc.messages(source('raw', 'shop'), format='canal') }}\n",
+    "models/unbuilt/unbuilt_changes.sql": "{{ config(materialized='cdc_log') }}\n{{ spark_cdc.changes("
+    "messages=ref('unbuilt_messages'), format='canal', table='orders', key=['id'], columns={'id': 'bigint'}) }}\n",
+}
 
 
 def wrong_arguments(story: Story) -> None:
@@ -276,9 +288,9 @@ def wrong_arguments(story: Story) -> None:
         "-- depends_on: {{ ref('stg_orders_changes') }}\n"
         for number, (operation, arguments) in enumerate(calls)
     }
-    story.project.write({f"models/wrong/{name}.sql": text for name, text in models.items()})
+    story.project.write({f"models/wrong/{name}.sql": text for name, text in models.items()} | UNBUILT)
     run = story.project.dbt("run", "--select", "path:models/wrong")
-    story.project.remove("models/wrong")
+    story.project.remove("models/wrong", "models/unbuilt")
     for name, (_, arguments) in zip(models, calls, strict=True):
         assert run.statuses[name] == "error"
         story.printed[arguments] = run.messages[name]

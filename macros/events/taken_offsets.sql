@@ -1,8 +1,8 @@
 {#-
     The CTE `placed_messages`: `messages` with `is_taken`, true of a message that stands at a topic, partition and offset where
     an older one stands. Kafka gives an offset once: the topic was deleted and made anew, and where its messages belong
-    among those of the old topic is not told. So it is of all later messages of that partition that are read with them, at whatever
-    offsets.
+    among those of the old topic is not told. So it is of all later messages of that topic that are read with them, in whatever
+    partitions and at whatever offsets.
 -#}
 {%- macro _taken_offsets_ctes(messages, reading) -%}
 {%- set has_late = reading and spark_cdc._has_late(reading) %}
@@ -25,27 +25,26 @@ taken_offsets as (
 ),
 
 {#- Mostly there is none, and Spark leaves out both joins while it runs. #}
-partitions_made_anew as (
+topics_made_anew as (
 
-    select topic, partition, min(last_timestamp) as made_anew_at
+    select topic, min(last_timestamp) as made_anew_at
     from taken_offsets
-    group by topic, partition
+    group by topic
 
 ),
 
 placed_messages as (
 
-    select /*+ broadcast(taken_offsets, partitions_made_anew) */
+    select /*+ broadcast(taken_offsets, topics_made_anew) */
         messages.*,
         coalesce(messages.timestamp > taken_offsets.first_timestamp, false)
-            or coalesce(messages.timestamp >= partitions_made_anew.made_anew_at, false) as is_taken
+            or coalesce(messages.timestamp >= topics_made_anew.made_anew_at, false) as is_taken
     from {{ messages }} as messages
     left join taken_offsets
         on messages.topic <=> taken_offsets.topic
         and messages.partition <=> taken_offsets.partition
         and messages.offset = taken_offsets.offset
-    left join partitions_made_anew
-        on messages.topic <=> partitions_made_anew.topic and messages.partition <=> partitions_made_anew.partition
+    left join topics_made_anew on messages.topic <=> topics_made_anew.topic
 
 ),
 {%- endmacro -%}

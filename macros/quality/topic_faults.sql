@@ -2,10 +2,10 @@
     What the messages show of a bad night, one row a fault: topic, partition, fault, offset, sentence (what happened and the
     command or line that goes on), accept (what `topics_whole` has to be told once it is settled).
 
-    made_anew        messages stand at offsets that others had before, or came with such: see the error code offset_taken. Or they were
-                     read in a later run than all others of their partition, and are later, but stand before them. A topic made anew
-                     once more is a fault of its own: the sentence moves each one's offsets by a thousand million more, and what lies
-                     between two of these steps is no hole
+    made_anew        messages stand at offsets that others had before, or came with such: see the error code offset_taken. Or they
+                     were read in a later run than all others of their partition, and are later, but stand before them. A topic made
+                     anew once more is a fault of its own: the sentence moves each one's offsets by a thousand million more, and what
+                     lies between two of these steps is no hole
     partition_added  a partition whose first message was read in a later run than the topic's first: its messages are read,
                      but a key may have moved to it, and offsets do not order changes of two partitions
     hole             offsets that were never read lie between the messages of two runs: they were deleted, by retention
@@ -96,9 +96,9 @@ added_partitions as (
         'partition_added' as fault,
         offset,
         concat(
-            'Partition ', partition, ' of topic ', topic, ' was first read at ', batch, ', later than the topic: it was added, and ',
-            'is read. ',
-            case when offset > 0 then concat(
+            'Partition ', partition, ' of topic ', topic, ' was first read at ', batch, ', later than the topic: it was added, ',
+            'and is read. ',
+            case when offset % 1000000000 > 0 then concat(
                 'Its first message stands at offset ', offset, ': if the partition was new, those before it were never read. '
             ) else '' end,
             'Where the format is ordered by offset, test its changes models with spark_cdc.one_partition_per_key.'
@@ -167,6 +167,7 @@ new_topics as (
         min(offset) as offset,
         -- of all its partitions: the line that gives other offsets is of the topic
         min(min(timestamp)) over (partition by topic, {{ spark_cdc._step_of('offset') }}) as made_anew_at,
+        min(min(batch)) over (partition by topic, {{ spark_cdc._step_of('offset') }}) as batch,
         min(last_offset) as last_offset,
         every(is_taken) as are_taken
     from messages_of_new_topics
@@ -174,16 +175,14 @@ new_topics as (
 
 ),
 
-messages_behind_the_old as (
+read_as_the_old_ones as (
 
-    select distinct new_topics.topic, new_topics.partition, new_topics.step
+    select distinct new_topics.topic, new_topics.step
     from messages
     inner join new_topics
-        on messages.topic <=> new_topics.topic
-        and messages.partition <=> new_topics.partition
-        and {{ spark_cdc._step_of('messages.offset') }} = new_topics.step
+        on messages.topic <=> new_topics.topic and {{ spark_cdc._step_of('messages.offset') }} = new_topics.step
     where
-        messages.offset > new_topics.last_offset
+        messages.batch >= new_topics.batch
         and messages.timestamp >= new_topics.made_anew_at
         and not messages.error.code <=> 'offset_taken'
 
@@ -199,20 +198,18 @@ topics_made_anew as (
         concat(
             'Topic ', new_topics.topic, ' was deleted and made anew: from ', made_anew_at, ' on, messages of partition ',
             new_topics.partition,
-            case when are_taken then ' stand at offsets that others had before'
+            case when are_taken then ' stand at offsets that others had before, or came with such'
                 else ' stand before older ones, or at offsets that others had before' end,
             '. Give them offsets behind those in raw_columns of the models that read it, {',
             '\'offset\': "offset + case when topic = \'', replace(new_topics.topic, '\'', '\'\''), '\' and timestamp >= \'',
             made_anew_at, '\' then ', ({{ spark_cdc._step_of('last_offset') }} + 1) * 1000000000, ' else 0 end"}, ',
             case when offset >= 1000000000 then 'in one `case` with what stands there, the latest time first, ' else '' end,
-            case when are_taken and messages_behind_the_old.step is null then 'and the next dbt run reads them.'
+            case when read_as_the_old_ones.step is null then 'and the next dbt run reads them.'
                 else 'and build these models anew, dbt run --full-refresh: some were read as the old topic\'s.' end
         ) as sentence
     from new_topics
-    left join messages_behind_the_old
-        on new_topics.topic <=> messages_behind_the_old.topic
-        and new_topics.partition <=> messages_behind_the_old.partition
-        and new_topics.step = messages_behind_the_old.step
+    left join read_as_the_old_ones
+        on new_topics.topic <=> read_as_the_old_ones.topic and new_topics.step = read_as_the_old_ones.step
 
 ),
 
@@ -232,7 +229,6 @@ holes as (
     inner join own_gaps on neighbours.topic <=> own_gaps.topic and neighbours.last_batch <=> own_gaps.last_batch
     left anti join topics_made_anew
         on neighbours.topic <=> topics_made_anew.topic
-        and neighbours.partition <=> topics_made_anew.partition
         and {{ spark_cdc._step_of('neighbours.offset') }} > {{ spark_cdc._step_of('neighbours.previous_offset') }}
     where
         not neighbours.batch <=> neighbours.previous_batch

@@ -531,7 +531,7 @@ CASES = [
             "runs. Land them from a copy of the topic, which the next dbt run reads; or let the source send the rows "
             "of its tables anew. hole t 0 10",
             "t 1 made_anew 0 Topic t was deleted and made anew: from 2026-02-01 00:00:00 on, messages of partition 1 "
-            "stand at offsets that others had before. Give them offsets behind those in raw_columns of the models "
+            "stand at offsets that others had before, or came with such. Give them offsets behind those in raw_columns of the models "
             "that read it, {'offset': \"offset + case when topic = 't' and timestamp >= '2026-02-01 00:00:00' then "
             '1000000000 else 0 end"}, and the next dbt run reads them. made_anew t 1 0',
             "t 2 partition_added 0 Partition 2 of topic t was first read at 2026-01-02 00:00:00, later than the topic: "
@@ -569,7 +569,7 @@ CASES = [
         {"accepted": ["made_anew t 0 0"]},
         found=(
             "t 0 made_anew 1000000000 Topic t was deleted and made anew: from 2026-03-02 00:00:00 on, messages of partition "
-            "0 stand at offsets that others had before. Give them offsets behind those in raw_columns of the models that "
+            "0 stand at offsets that others had before, or came with such. Give them offsets behind those in raw_columns of the models that "
             "read it, {'offset': \"offset + case when topic = 't' and timestamp >= '2026-03-02 00:00:00' then 2000000000 "
             'else 0 end"}, in one `case` with what stands there, the latest time first, and the next dbt run reads them. '
             "made_anew t 0 1000000000",
@@ -581,14 +581,15 @@ CASES = [
         "messages_of_a_topic_made_anew_that_went_on",
         found=(
             "t 0 made_anew 0 Topic t was deleted and made anew: from 2026-01-31 00:00:00 on, messages of partition 0 "
-            "stand at offsets that others had before. Give them offsets behind those in raw_columns of the models that "
+            "stand at offsets that others had before, or came with such. Give them offsets behind those in raw_columns of the models that "
             "read it, {'offset': \"offset + case when topic = 't' and timestamp >= '2026-01-31 00:00:00' then "
             '1000000000 else 0 end"}, and build these models anew, dbt run --full-refresh: some were read as the old '
             "topic's. made_anew t 0 0",
             "t 1 made_anew 0 Topic t was deleted and made anew: from 2026-01-31 00:00:00 on, messages of partition 1 "
-            "stand at offsets that others had before. Give them offsets behind those in raw_columns of the models that "
+            "stand at offsets that others had before, or came with such. Give them offsets behind those in raw_columns of the models that "
             "read it, {'offset': \"offset + case when topic = 't' and timestamp >= '2026-01-31 00:00:00' then "
-            '1000000000 else 0 end"}, and the next dbt run reads them. made_anew t 1 0',
+            '1000000000 else 0 end"}, and build these models anew, dbt run --full-refresh: some were read as the old '
+            "topic's. made_anew t 1 0",
         ),
     ),
     Case(

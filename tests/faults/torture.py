@@ -81,7 +81,9 @@ def must_equal_one_clean_run(siege: Siege, worker: Worker) -> None:
 
 def main() -> None:
     """Print what was done, place by place, and the verdict."""
-    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     arguments.add_argument("--lake", choices=["iceberg", "delta"], default="iceberg")
     arguments.add_argument("--kills", type=int, default=50)
     arguments.add_argument("--operations", action="store_true", help="kill these, not plain runs")

@@ -291,6 +291,14 @@ envelopes as (
     {%- for name in raw_columns or {} -%}
         {%- do spark_cdc._require_one_of(macro, 'raw_columns', name, spark_cdc._raw_columns(none).keys() | list) -%}
     {%- endfor -%}
+    {#- By it a message is told from another one at its offset, of a topic that was made anew. -#}
+    {%- set timestamp = (raw_columns or {}).get('timestamp', '') -%}
+    {%- if modules.re.search('(?i)\\b(?:(?:current|local)_?timestamp|current_date|curdate|now *\\()|_metadata', timestamp) -%}
+        {%- do spark_cdc._raise(
+            macro, 'raw_columns', 'a mapping in which `timestamp` is the same whenever a message is read', spark_cdc._show(timestamp),
+            'Name the column that has Kafka\'s, or write \'timestamp\': \'cast(null as timestamp)\' where there is none.'
+        ) -%}
+    {%- endif -%}
 {%- endmacro -%}
 
 {%- macro _require_format(macro, format, dialect) -%}

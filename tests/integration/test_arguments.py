@@ -209,6 +209,12 @@ CASES = {
         changes(schema="5"),
         "spark_cdc.changes: argument `schema` must be a text; got `5`. Write the source schema's name as its messages do.",
     ),
+    "time_of_the_run_as_that_of_a_message": (
+        changes(raw_columns="{'timestamp': 'current_timestamp()'}"),
+        "spark_cdc.changes: argument `raw_columns` must be a mapping in which `timestamp` is the same whenever a message is "
+        "read; got `current_timestamp()`. Name the column that has Kafka's, or write 'timestamp': 'cast(null as timestamp)' "
+        "where there is none.",
+    ),
     "raw_columns_beside_messages": (
         changes(None, messages=CHANGES, raw_columns="{'value': 'v'}"),
         "spark_cdc.changes: argument `raw_columns` must be left out beside `messages`; got `{'value': 'v'}`. A messages "

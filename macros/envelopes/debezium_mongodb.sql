@@ -124,7 +124,7 @@
     {%- set described_twice = 'case when event.updateDescription is not null then '
         ~ spark_cdc._let('names', described, spark_cdc._names_twice('names')) ~ ' else false end' -%}
     {%- set no_table = "event.source is not null and event.op in ('c', 'u', 'd', 'r') and coalesce(event.source.collection, '') = ''" -%}
-    {#- A document is a text: from_json would give an object as the text of one, with other numbers. Inside a text quotes are escaped. -#}
+    {#- from_json would give an object as the text of a document, with other numbers. Inside a text quotes are escaped. -#}
     {%- set no_text = "value rlike r'\"(?:before|after|patch|filter|updatedFields)\"\\s*+:\\s*+[{\\[]'" -%}
     {%- set errors = {'broken_document': broken ~ " or event.op in ('c', 'u', 'd', 'r') and (" ~ other_id | join(' or ') ~ ')'} -%}
     {%- do errors.update(header.errors) -%}

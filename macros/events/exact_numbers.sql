@@ -86,7 +86,7 @@ from (
         else false
     end or{{ ' ' }}
     {%- endfor %}
-    case when contains(value, '\\u') then value rlike r'\\u(?:[^"\\]++|\\.)*+"\s*+:' else false end
+    case when contains(value, '\\u') then value rlike r'{{ spark_cdc._escaped_name() }}' else false end
 {%- endmacro -%}
 
 {%- macro _may_be_another_number(text, column) -%}

@@ -76,11 +76,16 @@
     {%- set conditions = [] -%}
     {%- for field, name in names.items() -%}
         {%- do conditions.append(
-            'case when left(' ~ name ~ ", 1) in ('{', '[') then value rlike r'\"(?:" ~ field ~ "\"\\s*+:\\s*+[{\\[]"
-            ~ "|(?:[^\"\\\\]++|\\\\[^u])*+\\\\u(?:[^\"\\\\]++|\\\\.)*+\"\\s*+:)' else false end"
+            'case when left(' ~ name ~ ", 1) in ('{', '[') then value rlike r'\"" ~ field ~ "\"\\s*+:\\s*+[{\\[]|"
+            ~ spark_cdc._escaped_name() ~ "' else false end"
         ) -%}
     {%- endfor -%}
     {{- return('(' ~ conditions | join(' or ') ~ ')') -}}
+{%- endmacro -%}
+
+{#- Regular expression: a name in the message is written with an escape. -#}
+{%- macro _escaped_name() -%}
+    {{- return('\\\\u(?:[^"\\\\]++|\\\\.)*+"\\s*+:') -}}
 {%- endmacro -%}
 
 {#- Whether a declared column is read from a text of bytes, which a bare number may look like. -#}

@@ -5,13 +5,12 @@
     partitions and at whatever offsets.
 -#}
 {%- macro _taken_offsets_ctes(messages, reading) -%}
-{%- set has_late = reading and spark_cdc._has_late(reading) %}
 taken_offsets as (
 
     select topic, partition, offset, min(timestamp) as first_timestamp, max(timestamp) as last_timestamp
     from (
         select topic, partition, offset, timestamp from raw_messages
-        {%- if has_late and reading.counts_copies %}
+        {%- if reading and reading.counts_copies and spark_cdc._has_late(reading) %}
         union all
         -- one that was taken before is still in raw, at that offset or at the one that it was given since
         select topic, partition, offset, timestamp from positions_read where not is_taken

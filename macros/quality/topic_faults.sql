@@ -232,7 +232,7 @@ holes as (
         and {{ spark_cdc._step_of('neighbours.offset') }} > {{ spark_cdc._step_of('neighbours.previous_offset') }}
     where
         not neighbours.batch <=> neighbours.previous_batch
-        and neighbours.offset - neighbours.previous_offset - 1 > coalesce(own_gaps.width, 1)
+        and neighbours.offset - neighbours.previous_offset - 1 > own_gaps.width
 
 ),
 

@@ -111,9 +111,9 @@ class Bench:
             create table bench.orders_changes {using} as
             select {typed}, {fields} from (select id, 0 as v from range({self.keys}))
         """)
-        fields = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
+        declared = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
         self.spark.sql(
-            f"create table bench.log_by_hand ({fields}, is_deleted boolean, offset bigint) {using}"
+            f"create table bench.log_by_hand ({declared}, is_deleted boolean, offset bigint) {using}"
         )
         marks_rows = " tblproperties ('delta.enableDeletionVectors' = 'true')" if self.lake == "delta" else ""
         for table in ("by_hand", "of_log_by_hand"):

@@ -58,11 +58,20 @@
     -- a column that stands in for a key may be null; the old key's row has ended all the same
     where
         _cdc_is_retraction
-        or (
-            {%- for name in key %}
-            {{ 'and ' if not loop.first }}{{ spark_cdc._quote(name) }} is not null
-            {%- endfor %}
-        )
+        or ({{ spark_cdc._has_key(key) }})
+{%- endmacro -%}
+
+{#- Condition on a change that is no truncate: an effect comes of it. -#}
+{%- macro _has_effect(key) -%}
+    {{- return('(' ~ spark_cdc._has_key(key) ~ ") or (_cdc_op = 'update' and " ~ spark_cdc._key_changes(key) ~ ')') -}}
+{%- endmacro -%}
+
+{%- macro _has_key(key) -%}
+    {%- set known = [] -%}
+    {%- for name in key -%}
+        {%- do known.append(spark_cdc._quote(name) ~ ' is not null') -%}
+    {%- endfor -%}
+    {{- return(known | join(' and ')) -}}
 {%- endmacro -%}
 
 {#- A sequence without its last part, the position in the message: all rows of a message have it in common. -#}

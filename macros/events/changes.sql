@@ -154,7 +154,7 @@
     {%- if spark_cdc._goes_on() and not spark_cdc._fills_back() -%}
         {%- set reading = spark_cdc._changes_to_read(
             relation or messages, source_columns, where, header.get('splits_updates'), has_origin,
-            [format, dialect, of_this_table]
+            [format, dialect, of_this_table], finds_copies=messages is none
         ) -%}
         {%- if not reading.partitions -%}
             {{- return(spark_cdc._nothing_new()) -}}

@@ -10,12 +10,12 @@
 {%- endmacro -%}
 
 {#- What a changes model that goes on has to read: the mapping for `_new_messages_ctes`. -#}
-{%- macro _changes_to_read(relation, raw_columns, where, splits_updates, has_origin, reads) -%}
+{%- macro _changes_to_read(relation, raw_columns, where, splits_updates, has_origin, reads, finds_copies) -%}
     {%- set positions_read = spark_cdc._messages_of_changes(
         this, ["coalesce(_cdc_error.code = 'offset_taken', false) as is_taken"]
     ) -%}
-    {%- set seen_before = spark_cdc._seen_before('_cdc_topic', '_cdc_seen', [relation | string, raw_columns, where] + reads) -%}
-    {%- set partitions = spark_cdc._partitions_to_read(relation, raw_columns, seen_before.query, where) -%}
+    {%- set seen_before = spark_cdc._seen_before(relation, '_cdc_topic', '_cdc_seen', [raw_columns, where] + reads) -%}
+    {%- set partitions = spark_cdc._partitions_to_read(relation, raw_columns, seen_before, where, finds_copies) -%}
     {%- set read_again = [] -%}
     {%- if partitions and splits_updates -%}
         {%- for row in run_query(spark_cdc._unpaired_halves(this, has_origin)).rows -%}

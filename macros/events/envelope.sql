@@ -50,6 +50,7 @@
     {%- set document = none if of_messages else header.get('document') -%}
     {%- set is_joined = reading and not spark_cdc._condition_says_all(reading) -%}
     {%- set messages = 'new_messages' if is_joined else 'raw_messages' -%}
+    {%- set finds_taken_offsets = finds_taken_offsets and spark_cdc._may_be_taken(reading) -%}
     {%- set conditions = [where, spark_cdc._read_condition(reading.partitions, raw, reading.read_again) if reading] -%}
 raw_messages as (
 

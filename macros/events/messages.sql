@@ -39,8 +39,8 @@
     {%- set is_kept = spark_cdc._is_log() -%}
     {%- set reading = none -%}
     {%- if spark_cdc._goes_on() -%}
-        {%- set seen_before = spark_cdc._seen_before('topic', 'seen', [relation | string, format, dialect, raw_columns]) -%}
-        {%- set partitions = spark_cdc._partitions_to_read(relation, raw_columns, seen_before.query) -%}
+        {%- set seen_before = spark_cdc._seen_before(relation, 'topic', 'seen', [format, dialect, raw_columns]) -%}
+        {%- set partitions = spark_cdc._partitions_to_read(relation, raw_columns, seen_before) -%}
         {%- if not partitions -%}
             {{- return(spark_cdc._nothing_new()) -}}
         {%- endif -%}

@@ -6,12 +6,17 @@
     fingerprint     of all messages that are there now
     has_late        true where the messages up to `after_offset` are not those that were there when they were read: some have
                     landed behind it, or again, or are gone
+    has_copies      true where two of the messages behind `after_offset` have one offset; with `finds_copies`
 
     One query over four columns of the relation, which is all that most runs of most tables cost: to plan the model's own
-    query takes seconds. `read_before` is the query of `_seen_before`.
+    query takes seconds. `seen_before` is what `_seen_before` gives; no query where it says that the relation is as it was.
 -#}
-{%- macro _partitions_to_read(relation, raw_columns, read_before, where=none) -%}
+{%- macro _partitions_to_read(relation, raw_columns, seen_before, where=none, finds_copies=true) -%}
+    {%- if seen_before.has_all -%}
+        {{- return([]) -}}
+    {%- endif -%}
     {%- set raw = spark_cdc._raw_columns(raw_columns) -%}
+    {%- set is_behind = 'read_before.offset is null or raw_messages.offset > read_before.offset' -%}
     {%- set query -%}
     select
         raw_messages.topic,
@@ -24,6 +29,10 @@
                 <> max(read_before.fingerprint),
             false
         ) as has_late
+        {%- if finds_copies %},
+        count(raw_messages.offset) filter (where {{ is_behind }})
+            > count(distinct case when {{ is_behind }} then raw_messages.offset end) as has_copies
+        {%- endif %}
     from (
         select
             {{ raw.topic }} as topic,
@@ -33,7 +42,7 @@
         from {{ relation }}
         {{- ' where ' ~ where if where }}
     ) as raw_messages
-    left join ({{ read_before }}) as read_before
+    left join ({{ seen_before.query }}) as read_before
         on raw_messages.topic <=> read_before.topic and raw_messages.partition <=> read_before.partition
     group by raw_messages.topic, raw_messages.partition
     having after_offset is null or up_to_offset > after_offset or has_late
@@ -42,7 +51,7 @@
     {%- for row in run_query(query).rows -%}
         {%- do partitions.append({
             'topic': row[0], 'partition': row[1], 'after_offset': row[2], 'up_to_offset': row[3], 'fingerprint': row[4],
-            'has_late': row[5],
+            'has_late': row[5], 'has_copies': finds_copies and row[6],
         }) -%}
     {%- endfor -%}
     {{- return(partitions) -}}

@@ -1,15 +1,17 @@
 {#-
-    What earlier runs of this log have seen of the partitions that they read, as a mapping:
+    What earlier runs of this log have seen of the partitions of `source` that they read, as a mapping:
 
-    query      rows of topic, partition, offset (the highest) and fingerprint (of all offsets that were there)
-    rows       the same as a list, or none where they are too many
-    commit     the log's commit of which they hold
-    reads      what the log is made from: a hash of `reads`
+    query          rows of topic, partition, offset (the highest) and fingerprint (of all offsets that were there)
+    rows           the same as a list, or none where they are too many
+    commit         the log's commit of which they hold
+    reads          what the log is made from: a hash of `source` and `reads`
+    source_commit  the latest one of an Iceberg table, before the run looks at it
+    has_all        whether that is the one before which the last run looked, so that nothing is new
 
     Each row of the log says it of its own partition (`column`), which costs a look at all rows. So a `cdc_log` notes it in a
     property as well, which holds for the commit that it names and for a model that reads the same, and else counts for nothing.
 -#}
-{%- macro _seen_before(topic, column, reads) -%}
+{%- macro _seen_before(source, topic, column, reads) -%}
     {%- set most_rows = 1000 -%}
     {%- set relation = load_cached_relation(this) -%}
     {%- set query = spark_cdc._seen_in_rows(relation, topic, column) -%}
@@ -17,10 +19,12 @@
     {%- if config.get('materialized') != 'cdc_log' or file_format == 'other' -%}
         {{- return({'query': query, 'rows': none}) -}}
     {%- endif -%}
-    {%- set reads = local_md5(tojson(reads)) -%}
+    {%- set reads = local_md5(tojson([source | string] + reads)) -%}
     {%- set state = spark_cdc._state_of_table(relation, file_format) -%}
     {%- set noted = (state.properties.get('spark_cdc.seen') or '').split(' ') -%}
-    {%- if state.is_known and noted[0] == reads -%}
+    {%- set is_noted = state.is_known and noted[0] == reads -%}
+    {%- set source_commit = spark_cdc._latest_commit(source) -%}
+    {%- if is_noted -%}
         {%- set rows = noted[1:] -%}
     {%- else -%}
         {%- set rows = [] -%}
@@ -34,7 +38,15 @@
         'rows': rows if is_listed else none,
         'commit': state.commit,
         'reads': reads,
+        'source_commit': source_commit,
+        'has_all': is_noted and source_commit != 'none' and source_commit == state.properties.get('spark_cdc.seen_at'),
     }) -}}
+{%- endmacro -%}
+
+{#- As Iceberg says it in a table's properties, or 'none'. Files at a path, as in parquet.`/topic`, cannot be asked. -#}
+{%- macro _latest_commit(source) -%}
+    {%- if not modules.re.fullmatch('[\\w.]+', source | string) -%}{{- return('none') -}}{%- endif -%}
+    {{- return(spark_cdc._table_properties(source).get('current-snapshot-id', 'none')) -}}
 {%- endmacro -%}
 
 {#- Query: what the rows of a log tell. -#}
@@ -85,20 +97,21 @@
         {%- do rows.update({place: place ~ ':' ~ row.up_to_offset | int ~ ':' ~ row.fingerprint | int}) -%}
     {%- endfor -%}
     {%- if before.rows is not none -%}
-    /* spark_cdc.seen {{ before.commit }} {{ ([before.reads] + rows.values() | list) | join(' ') }} */
+    /* spark_cdc.seen {{ before.commit }} {{ before.source_commit }} {{ ([before.reads] + rows.values() | list) | join(' ') }} */
     {%- endif -%}
 {%- endmacro -%}
 
 {#- Behind an append. Where another run wrote as well, the next one has to look at the rows. -#}
 {%- macro _note_seen(target_relation, sql, file_format) -%}
-    {%- set comments = modules.re.findall('/\\* spark_cdc\\.seen (\\S+) ([^*]+) \\*/', sql) -%}
+    {%- set comments = modules.re.findall('/\\* spark_cdc\\.seen (\\S+) (\\S+) ([^*]+) \\*/', sql) -%}
     {%- if comments | length != 1 -%}{{- return(none) -}}{%- endif -%}
-    {%- set commit, seen = comments[0] -%}
+    {%- set commit, source_commit, seen = comments[0] -%}
     {%- set own = spark_cdc._new_commits(target_relation, file_format, commit) -%}
     {%- if own is none or own | length > 1 -%}{{- return(none) -}}{%- endif -%}
     {%- call statement('note_seen') -%}
         alter table {{ target_relation }} set tblproperties (
             'spark_cdc.seen' = '{{ seen }}',
+            'spark_cdc.seen_at' = '{{ source_commit }}',
             'spark_cdc.read_commit' = '{{ own[0].id if own else commit }}'
         )
     {%- endcall -%}

@@ -47,3 +47,11 @@ placed_messages as (
 
 ),
 {%- endmacro -%}
+
+{#- Not where all that is read lies behind what was read before, and no two of it have one offset. -#}
+{%- macro _may_be_taken(reading) -%}
+    {{- return(
+        not reading or not spark_cdc._condition_says_all(reading)
+        or reading.partitions | selectattr('has_copies') | list | length > 0
+    ) -}}
+{%- endmacro -%}

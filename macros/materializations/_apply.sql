@@ -33,7 +33,7 @@
 
     {%- set all_changes = spark_cdc._temporary_view(temporaries, 'changes', sql) -%}
     {%- set table = spark_cdc._table(form, settings.key, all_changes, config) -%}
-    {%- set read = spark_cdc._changes_to_apply(all_changes, existing_relation, settings.file_format, is_first) -%}
+    {%- set read = spark_cdc._changes_to_apply(table, all_changes, existing_relation, settings.file_format, is_first) -%}
     {%- if is_first -%}
         {%- do spark_cdc._refuse_to_shorten(form.materialization, existing_relation, all_changes) -%}
         {%- set effects = '(' ~ spark_cdc._effects(all_changes, table.key, table.columns, table.patched) ~ ')' -%}

@@ -30,30 +30,55 @@
 
 {#-
     The rows of a MERGE and the condition that narrows it; none where there is no row. A MERGE that may insert is an outer join,
-    for which Spark shuffles the whole table: so the keys of a small batch stand in its condition. Whole numbers as they are,
-    texts in hexadecimal digits: neither can be anything but a value.
+    for which Spark shuffles the whole table: so the keys of a small batch stand in its condition.
 
     are_open    whether those rows that are stored are each the open version of its key, so that no more need be compared: Iceberg
                 reads a scan with an array in it, as a sequence is, row by row
 -#}
 {%- macro _rows_to_merge(table, rows, are_open=false) -%}
-    {%- set most_keys = 20000 -%}
-    {%- set name = spark_cdc._quote((table.key | reject('equalto', '_cdc_origin') | list + table.key)[0]) -%}
+    {%- set name = spark_cdc._quote(spark_cdc._listed_key(table)) -%}
     {%- set found = run_query(
-        'select count(*), max(typeof(' ~ name ~ ")), concat('in (', nullif(array_join(collect_set("
-        ~ 'if(typeof(' ~ name ~ ") = 'string', concat(" ~ spark_cdc._literal("cast(X'") ~ ', hex(' ~ name ~ '), '
-        ~ spark_cdc._literal("' as string)") ~ '), cast(' ~ name ~ " as string))), ', '), ''), ')') "
-        ~ 'from (select ' ~ name ~ ' from ' ~ rows ~ ' limit ' ~ (most_keys + 1) ~ ')'
+        'select count(*), ' ~ spark_cdc._key_list([name])
+        ~ ' from (select ' ~ name ~ ' from ' ~ rows ~ ' limit ' ~ (spark_cdc._most_listed_keys() + 1) ~ ')'
     ).rows[0] -%}
     {%- set count = found[0] | int -%}
     {%- if count == 0 -%}
         {{- return(none) -}}
     {%- endif -%}
-    {%- set is_listed = count <= most_keys and found[1] in ['tinyint', 'smallint', 'int', 'bigint', 'string'] -%}
     {{- return({
-        'rows': rows, 'condition': 'stored.' ~ name ~ ' ' ~ found[2] if is_listed else none,
+        'rows': rows,
+        'condition': spark_cdc._is_listed(table, found[1]) if count <= spark_cdc._most_listed_keys() else none,
         'are_open': are_open and table.row_key and table.options.hard_deletes == 'new_record',
     }) -}}
+{%- endmacro -%}
+
+{%- macro _most_listed_keys() -%}
+    {{- return(20000) -}}
+{%- endmacro -%}
+
+{#- Of a key of several columns one is listed. -#}
+{%- macro _listed_key(table) -%}
+    {{- return((table.key | reject('equalto', '_cdc_origin') | list + table.key)[0]) -}}
+{%- endmacro -%}
+
+{#- Condition on a stored row; none where there is no list. -#}
+{%- macro _is_listed(table, list) -%}
+    {{- return('stored.' ~ spark_cdc._quote(spark_cdc._listed_key(table)) ~ ' ' ~ list if list else none) -}}
+{%- endmacro -%}
+
+{#-
+    Aggregate: the values of some columns as the text `in (...)`. Whole numbers as they are, texts in hexadecimal digits: neither
+    can be anything but a value. Null for values of other types, and where there is none.
+-#}
+{%- macro _key_list(columns, filter='') -%}
+    {%- set lists = [] -%}
+    {%- for column in columns -%}
+        {%- set literal = "case when typeof(" ~ column ~ ") = 'string' then concat(" ~ spark_cdc._literal("cast(X'") ~ ', hex('
+            ~ column ~ '), ' ~ spark_cdc._literal("' as string)") ~ ') when typeof(' ~ column
+            ~ ") in ('tinyint', 'smallint', 'int', 'bigint') then cast(" ~ column ~ ' as string) end' -%}
+        {%- do lists.append('collect_set(' ~ literal ~ ') ' ~ filter) -%}
+    {%- endfor -%}
+    {{- return("concat('in (', nullif(array_join(array_distinct(concat(" ~ lists | join(', ') ~ ")), ', '), ''), ')')") -}}
 {%- endmacro -%}
 
 {%- macro _merge(table, to_merge, target_relation) -%}

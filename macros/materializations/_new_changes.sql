@@ -8,28 +8,42 @@
     has other rows than its properties say, or the count no longer holds: a run that began earlier has ended later, or changes
     were built anew or deleted. It is none where nothing is new. `news` is what `_news` says of them.
 -#}
-{%- macro _changes_to_apply(all_changes, existing_relation, file_format, is_first) -%}
+{%- macro _changes_to_apply(table, all_changes, existing_relation, file_format, is_first) -%}
     {%- set state = spark_cdc._state_of_table(existing_relation, file_format) -%}
     {%- set properties = state.properties -%}
     {%- set before = spark_cdc._read_before(properties) if state.is_known and not is_first -%}
-    {#- a lake answers this from its metadata -#}
-    {%- set found = run_query(
-        'select unix_micros(max(_cdc_batch)), count(*), count(_cdc_batch) from ' ~ all_changes
-    ).rows[0] -%}
-    {%- set batch, count = (found[0] or 0) | int, found[1] | int -%}
+    {#- answered from the metadata alone, by Delta only where no more is asked -#}
+    {%- if before and file_format == 'delta' -%}
+        {%- set count, batch = run_query('select count(*) from ' ~ all_changes).rows[0][0] | int, before.batch -%}
+        {%- set is_as_before = false -%}
+    {%- else -%}
+        {%- set found = run_query(
+            'select unix_micros(max(_cdc_batch)), count(*), count(_cdc_batch) from ' ~ all_changes
+        ).rows[0] -%}
+        {%- set count, batch = found[1] | int, (found[0] or 0) | int -%}
+        {%- set is_as_before = before and (batch, count, found[2] | int) == (before.batch, before.count, count) -%}
+    {%- endif -%}
     {%- set deleted_keys_gone = properties.get('spark_cdc.deleted_keys_gone') -%}
     {%- set condition, truncates, news = none, (before.truncates if before else 0), none -%}
     {%- if flags.EMPTY -%}
         {#- dbt run --empty reads no row of any model -#}
-    {%- elif not before or (batch, count, found[2] | int) != (before.batch, before.count, count) -%}
+    {%- elif not is_as_before -%}
         {%- set later = '_cdc_batch is null or _cdc_batch > timestamp_micros(' ~ before.batch ~ ')' if before -%}
         {%- set condition = spark_cdc._of_this_run(later, '_cdc_batch') if before else 'true' -%}
-        {%- set news = spark_cdc._news(all_changes, condition, is_first, before.last_sequence if before, deleted_keys_gone) -%}
+        {%- set news = spark_cdc._news(
+            all_changes, condition, is_first, before.last_sequence if before else none, deleted_keys_gone,
+            table if table.newest_is_row else none, count - before.count if before else 0
+        ) -%}
         {%- if before and count != before.count + news.count -%}
             {%- set condition = 'true' -%}
             {%- set news = spark_cdc._news(all_changes, condition, is_first) -%}
+        {%- elif before and news.count == 0 -%}
+            {%- set condition, news = none, none -%}
         {%- endif -%}
-        {%- set truncates = news.truncates + (0 if condition == 'true' else truncates) -%}
+        {%- if news -%}
+            {%- set batch = [batch, news.last_batch] | max -%}
+            {%- set truncates = news.truncates + (0 if condition == 'true' else truncates) -%}
+        {%- endif -%}
     {%- endif -%}
     {{- return({
         'batch': batch, 'count': count, 'truncates': truncates, 'commit': state.commit, 'condition': condition,
@@ -38,13 +52,20 @@
 {%- endmacro -%}
 
 {#-
-    Of the changes of which `condition` is true: `count`, `truncates`, `batch`, where they are of one, and `good`, how many have
-    no error. Of the good ones: `are_whole`, whether each says all of its row, or that there is none; `are_last`, whether all
-    come behind whatever the table has, or ever had (`last_sequence`, `deleted_keys_gone`); `last_sequence` of both, and
-    `stored_up_to` of the table. An effect's sequence may lack a change's last part. A first build asks for the first two alone:
-    arrays are slow to read.
+    Of the changes of which `condition` is true: `count`, `truncates`, `last_batch`, `batch`, where they are of one, and `good`,
+    how many have no error. Of the good ones: `are_whole`, whether each says all of its row, or that there is none; `are_last`,
+    whether all come behind whatever the table has, or ever had (`last_sequence`, `deleted_keys_gone`); `last_sequence` of both,
+    and `stored_up_to` of the table. An effect's sequence may lack a change's last part. A first build asks for the first three
+    alone: arrays are slow to read.
+
+    With some `table` also: `effects`, how many of the good ones have an effect on a key; and of these keys `key_list`, as
+    `_key_list` gives it, or `key_count`, about how many they are, where `expected_count` is more than are listed.
 -#}
-{%- macro _news(all_changes, condition, is_first, last_sequence=none, deleted_keys_gone=none) -%}
+{%- macro _news(
+    all_changes, condition, is_first, last_sequence=none, deleted_keys_gone=none, table=none, expected_count=0
+) -%}
+    {%- set tells_keys = last_sequence and table is not none -%}
+    {%- set lists_keys = expected_count <= spark_cdc._most_listed_keys() -%}
     {%- set stored = [] -%}
     {%- for sequence in [last_sequence, deleted_keys_gone] if sequence -%}
         {%- do stored.append(spark_cdc._sequence_literal(sequence)) -%}
@@ -54,15 +75,22 @@
     {%- set query -%}
         select
             count(*),
-            count_if(_cdc_op = 'truncate')
+            count_if(_cdc_op = 'truncate'),
+            unix_micros(max(_cdc_batch))
             {%- if not is_first %},
             count(*) {{ good }},
-            case when count(_cdc_batch) = count(*) and min(_cdc_batch) = max(_cdc_batch) then unix_micros(max(_cdc_batch)) end,
+            count(_cdc_batch) = count(*) and min(_cdc_batch) = max(_cdc_batch),
             count_if(_cdc_absent is not null) {{ good }}
             {%- endif %}
             {%- if last_sequence %},
             min({{ spark_cdc._place_of_message() }}) {{ good }} > {{ last }},
             array_join(greatest(max(_cdc_sequence) {{ good }}, {{ last }}), ',')
+            {%- endif %}
+            {%- if tells_keys %},
+            {%- set name = spark_cdc._listed_key(table) %}
+            {%- set values = [spark_cdc._quote(name), spark_cdc._key_before(name)] %}
+            count_if({{ spark_cdc._has_effect(table.key) }}) {{ good }},
+            {{ spark_cdc._key_list(values, good) if lists_keys else 'approx_count_distinct(' ~ values[0] ~ ') ' ~ good }}
             {%- endif %}
         from {{ all_changes }}
         where {{ condition }}
@@ -71,12 +99,16 @@
     {{- return({
         'count': found[0] | int,
         'truncates': found[1] | int,
-        'good': found[2] | int if not is_first else none,
-        'batch': (found[3] or 0) | int if not is_first else none,
-        'are_whole': not is_first and found[4] == 0,
-        'are_last': (last_sequence and found[5]) or false,
-        'last_sequence': found[6] if last_sequence else none,
+        'last_batch': (found[2] or 0) | int,
+        'good': found[3] | int if not is_first else none,
+        'batch': found[2] | int if not is_first and found[4] else none,
+        'are_whole': not is_first and found[5] == 0,
+        'are_last': (last_sequence and found[6]) or false,
+        'last_sequence': found[7] if last_sequence else none,
         'stored_up_to': last_sequence,
+        'effects': found[8] if tells_keys else none,
+        'key_list': found[9] if tells_keys and lists_keys else none,
+        'key_count': found[9] if tells_keys and not lists_keys else 0,
     }) -}}
 {%- endmacro -%}
 

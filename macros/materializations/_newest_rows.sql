@@ -13,17 +13,20 @@
         {{- return(spark_cdc._newest_versions(table, read, all_changes, target_relation, file_format, temporaries)) -}}
     {%- endif -%}
     {%- set new_changes = spark_cdc._new_changes(temporaries, read, all_changes, is_read_often=false) -%}
-    {%- set newest = spark_cdc._cached_view(
-        temporaries, 'newest', spark_cdc._effects_in_place(table, news, new_changes, target_relation)
-    ) -%}
+    {%- set effects = spark_cdc._effects_in_place(table, news, new_changes, target_relation) -%}
+    {#- The keys are those of these very changes: a batch is one commit. Of so many none are listed anyway. -#}
+    {%- set has_many_keys = news.key_count > 1.25 * spark_cdc._most_listed_keys() -%}
+    {%- set is_read_once = news.batch and news.are_last and news.effects and (news.key_list or has_many_keys) -%}
+    {%- set newest = '(' ~ effects ~ ')' if is_read_once else spark_cdc._cached_view(temporaries, 'newest', effects) -%}
     {%- if not news.are_last and spark_cdc._has_rows(newest ~ ' where _cdc_is_late') -%}
         {{- return(none) -}}
     {%- endif -%}
-    {{- return(spark_cdc._rows_to_merge(
-        table,
-        '(select ' ~ spark_cdc._quoted(table.columns_of(table.columns)) ~ ', false as _cdc_is_obsolete from ' ~ newest
-        ~ ' where _cdc_is_newest)'
-    )) -}}
+    {%- set rows = '(select ' ~ spark_cdc._quoted(table.columns_of(table.columns)) ~ ', false as _cdc_is_obsolete from '
+        ~ newest ~ ' where _cdc_is_newest)' -%}
+    {%- if is_read_once -%}
+        {{- return({'rows': rows, 'condition': spark_cdc._is_listed(table, news.key_list), 'are_open': false}) -}}
+    {%- endif -%}
+    {{- return(spark_cdc._rows_to_merge(table, rows)) -}}
 {%- endmacro -%}
 
 {#-

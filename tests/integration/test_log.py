@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -213,24 +214,40 @@ def test_what_was_read_is_noted(project: Project, lake: Lake, source: Source) ->
     assert lake.commits(f"{SCHEMA}.things") == commits
 
 
+def test_a_source_that_is_as_it_was_is_not_read(project: Project, lake: Lake, source: Source) -> None:
+    """Seen by a note that says so of a table to which rows were added."""
+    properties = f"show tblproperties {SCHEMA}.things ('spark_cdc.seen_at')"
+    latest = "show tblproperties raw_log.topic ('current-snapshot-id')"
+    ids = f"select id from {SCHEMA}.things order by id"
+    assert lake.rows(properties)[0]["value"] == lake.rows(latest)[0]["value"]
+    source.land(source.things.insert(2, {"id": 3, "name": "unread"}))
+    snapshot = lake.rows(latest)[0]["value"]
+    lake.spark.sql(f"alter table {SCHEMA}.things set tblproperties ('spark_cdc.seen_at' = '{snapshot}')")
+    project.run("--select", "things")
+    assert [row["id"] for row in lake.rows(ids)] == [1, 2]
+    source.land(source.others.insert(2, {"id": 11, "name": "o"}))
+    project.run("--select", "things")
+    assert [row["id"] for row in lake.rows(ids)] == [1, 2, 3]
+
+
 def test_what_is_noted_holds_for_one_commit(project: Project, lake: Lake, source: Source) -> None:
     """Rows that somebody took away are read again where no other row tells that they were read."""
     lake.spark.sql(f"delete from {SCHEMA}.things")
     assert not noted(lake, "things")["holds"]
     project.run("--select", "things")
-    assert [row["id"] for row in lake.rows(f"select id from {SCHEMA}.things order by id")] == [1, 2]
+    assert [row["id"] for row in lake.rows(f"select id from {SCHEMA}.things order by id")] == [1, 2, 3]
     assert noted(lake, "things")["holds"]
 
 
 def test_what_is_noted_holds_for_one_table(project: Project, lake: Lake, source: Source) -> None:
     """A name that was put right finds the messages that its log has passed by."""
-    source.land(source.things.insert(3, {"id": 3, "name": "last"}))
+    source.land(source.things.insert(3, {"id": 4, "name": "last"}))
     project.run("--select", "misspelt")
     assert lake.rows(f"select id from {SCHEMA}.misspelt") == []
     assert noted(lake, "misspelt")["holds"]
     project.write({"models/misspelt.sql": log("things")})
     project.run("--select", "misspelt")
-    assert [row["id"] for row in lake.rows(f"select id from {SCHEMA}.misspelt order by id")] == [1, 2, 3]
+    assert [row["id"] for row in lake.rows(f"select id from {SCHEMA}.misspelt order by id")] == [1, 2, 3, 4]
 
 
 def test_merges_mark_rows_unless_the_model_says_otherwise(
@@ -248,7 +265,7 @@ def test_a_full_refresh_replaces_the_table_in_place(project: Project, lake: Lake
     after = lake.rows(f"select snapshot_id from {SCHEMA}.contracted.snapshots")
     assert [row for row in after if row in before] == before
     assert len(after) == len(before) + 1
-    assert [row["id"] for row in lake.rows(f"select id from {SCHEMA}.contracted order by id")] == [1, 2, 3]
+    assert [row["id"] for row in lake.rows(f"select id from {SCHEMA}.contracted order by id")] == [1, 2, 3, 4]
 
 
 def test_a_full_refresh_without_rows_is_refused(project: Project, source: Source) -> None:
@@ -266,3 +283,20 @@ def test_a_table_of_another_format_is_not_written(project: Project, lake: Lake, 
         f"spark_cdc.cdc_log: {SCHEMA}.things is stored as iceberg, and this model has file_format='delta'. Set the format "
         "that it has, or build it anew: dbt run --full-refresh --select things+" in run.messages["things"]
     )
+
+
+def test_two_messages_of_one_run_at_one_offset(project: Project, lake: Lake, source: Source) -> None:
+    """The later one is an error; one that landed twice is a row once or twice, and no error."""
+    (old,) = source.things.insert(4, {"id": 5, "name": "old"}).messages
+    (new,) = source.things.insert(4, {"id": 6, "name": "new"}).messages
+    (row, other) = (raw_row(TOPIC, source.offset, message) for message in (old, new))
+    later = (*other[:3], other[3] + timedelta(days=1), *other[4:])
+    source.offset += 1
+    (twice,) = source.things.insert(5, {"id": 7, "name": "twice"}).messages
+    lake.append("raw_log.topic", [row, later, *[raw_row(TOPIC, source.offset, twice)] * 2])
+    source.offset += 1
+    project.run("--select", "contracted")
+    found = lake.rows(
+        f"select id, _cdc_error.code from {SCHEMA}.contracted where id > 4 or _cdc_error is not null"
+    )
+    assert {tuple(row.values()) for row in found} == {(5, None), (None, "offset_taken"), (7, None)}

@@ -43,9 +43,14 @@
     }) -}}
 {%- endmacro -%}
 
-{#- As Iceberg says it in a table's properties, or 'none'. Files at a path, as in parquet.`/topic`, cannot be asked. -#}
+{#-
+    As Iceberg says it in a table's properties, or 'none'. Files at a path, as in parquet.`/topic`, cannot be asked; for a branch of
+    a table, as in topic.branch_audit, Iceberg answers with the table's own.
+-#}
 {%- macro _latest_commit(source) -%}
-    {%- if not modules.re.fullmatch('[\\w.]+', source | string) -%}{{- return('none') -}}{%- endif -%}
+    {%- if not modules.re.fullmatch('(?:\\w+[.])*(?!branch_|tag_|snapshot_id_|at_timestamp_)\\w+', source | string | lower) -%}
+        {{- return('none') -}}
+    {%- endif -%}
     {{- return(spark_cdc._table_properties(source).get('current-snapshot-id', 'none')) -}}
 {%- endmacro -%}
 

@@ -8,6 +8,7 @@ version without looking whether it was stored. What the general way does is trie
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
@@ -91,20 +92,24 @@ def project(lake: Lake, new_project: Callable[..., Project]) -> Project:
     return project
 
 
-def test_the_newest_change_of_a_key_is_its_row(
-    project: Project, lake: Lake, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """After each run, and after a truncate too, behind which the general way is taken for good."""
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What dbt sends to Spark."""
     from dbt.adapters.spark.session import Cursor
 
-    written: list[str] = []
+    statements: list[str] = []
     execute = Cursor.execute
 
     def noted(cursor: Cursor, sql: str, *parameters: Any) -> None:
-        written.append(sql)
+        statements.append(sql)
         execute(cursor, sql, *parameters)
 
     monkeypatch.setattr(Cursor, "execute", noted)
+    return statements
+
+
+def test_the_newest_change_of_a_key_is_its_row(project: Project, lake: Lake, written: list[str]) -> None:
+    """After each run, and after a truncate too, behind which the general way is taken for good."""
     table = CanalTable(CanalTopic(), "things", ["id"])
     events = statements(Random(20261122), table)
     changes = []
@@ -154,6 +159,7 @@ def test_the_newest_change_of_a_key_is_its_row(
         assert "merge into" in sql
         assert not looks_at_its_rows(sql), "each change comes behind all that the table has"
         assert not has_scratch_table(sql)
+        assert not keeps_newest_rows(sql)
         assert not asks_for_truncates()
         assert not compares_versions()
     (stored,) = lake.rows(f"select array_join(max(_cdc_sequence), ',') as last from {SCHEMA}.current_things")
@@ -181,6 +187,51 @@ def test_behind_a_commit_of_another_all_is_read_and_looked_for_anew(project: Pro
     project.run()
     assert last_sequence(lake) == last
     assert lake.rows(f"select id from {SCHEMA}.current_things where id = 2")
+
+
+def test_a_batch_of_more_keys_than_a_merge_lists(
+    lake: Lake, new_project: Callable[..., Project], written: list[str]
+) -> None:
+    files = {
+        path: text.replace("raw_whole_rows", "raw_many_keys")
+        for path, text in FILES.items()
+        if not path.startswith("models/history")
+    }
+    project = new_project("shop_many_keys", files)
+    lake.create_raw("things", schema="raw_many_keys")
+    table = CanalTable(CanalTopic(), "things", ["id"])
+
+    def run(*events: Event) -> str:
+        messages = {event.changes[0].order[0]: message for event in events for message in event.messages}
+        lake.land_again("things", messages, schema="raw_many_keys")
+        written.clear()
+        project.run()
+        return "\n".join(written)
+
+    one, other = ({"id": key, "name": "a", "size": 0} for key in (0, 1))
+    run(table.insert(0, one))
+    run(table.insert(1, other))
+    many = [{"id": key, "name": "b", "size": 1} for key in range(2, 30_002)]
+    inserts = [table.insert(3, *many[at : at + 300]) for at in range(0, len(many), 300)]
+    sql = run(table.update(2, (one, one | {"size": 2})), *inserts, table.delete(4, other))
+    assert "merge into" in sql
+    assert "stored.`id` in (" not in sql
+    assert not keeps_newest_rows(sql)
+    found = lake.rows(
+        "select _cdc_is_deleted as is_deleted, count(*) as rows, sum(size) as size from shop_many_keys.current_things group by all"
+    )
+    assert {row["is_deleted"]: (row["rows"], row["size"]) for row in found} == {
+        False: (30_001, 30_002),
+        True: (1, None),
+    }
+    (listed,) = re.findall(
+        r"stored\.`id` in \((.*?)\)", run(table.delete(5, many[3]), table.insert(6, other))
+    )
+    assert set(listed.split(", ")) == {"1", "5"}
+
+
+def keeps_newest_rows(sql: str) -> bool:
+    return "cache table _cdc_newest_" in sql
 
 
 def stored_versions(lake: Lake, table: str) -> dict[int, list[tuple[Any, ...]]]:

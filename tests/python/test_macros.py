@@ -97,6 +97,11 @@ def test_a_part_of_a_format_that_nothing_reads_is_a_slip(library: MacroLibrary) 
         )
 
 
+@pytest.mark.parametrize("source", ["parquet.`/topic`", "raw.topic.branch_audit", "lake.raw.topic.TAG_a"])
+def test_only_a_table_is_asked_for_its_latest_commit(library: MacroLibrary, source: str) -> None:
+    assert library.call("_latest_commit", source) == "none"
+
+
 def test_no_query_comes_near_the_depth_at_which_spark_gives_up(
     session: SparkSession, library: MacroLibrary
 ) -> None:

@@ -66,14 +66,6 @@
     {{- return('(' ~ spark_cdc._has_key(key) ~ ") or (_cdc_op = 'update' and " ~ spark_cdc._key_changes(key) ~ ')') -}}
 {%- endmacro -%}
 
-{%- macro _has_key(key) -%}
-    {%- set known = [] -%}
-    {%- for name in key -%}
-        {%- do known.append(spark_cdc._quote(name) ~ ' is not null') -%}
-    {%- endfor -%}
-    {{- return(known | join(' and ')) -}}
-{%- endmacro -%}
-
 {#- A sequence without its last part, the position in the message: all rows of a message have it in common. -#}
 {%- macro _place_of_message() -%}
     {{- return('slice(_cdc_sequence, 1, size(_cdc_sequence) - 1)') -}}

@@ -1,3 +1,12 @@
+{#- Condition on a row: it has its whole key. -#}
+{%- macro _has_key(key) -%}
+    {%- set known = [] -%}
+    {%- for name in key -%}
+        {%- do known.append(spark_cdc._quote(name) ~ ' is not null') -%}
+    {%- endfor -%}
+    {{- return(known | join(' and ')) -}}
+{%- endmacro -%}
+
 {#- Condition on an update: it tells the key before it, and that was another one. -#}
 {%- macro _key_changes(key) -%}
     {%- set known, same = [], [] -%}

@@ -55,7 +55,7 @@
     Of the changes of which `condition` is true: `count`, `truncates`, `last_batch`, `batch`, where they are of one, and `good`,
     how many have no error. Of the good ones: `are_whole`, whether each says all of its row, or that there is none; `are_last`,
     whether all come behind whatever the table has, or ever had (`last_sequence`, `deleted_keys_gone`); `last_sequence` of both,
-    and `stored_up_to` of the table. An effect's sequence may lack a change's last part. A first build asks for the first three
+    and `stored_up_to` of the table. An effect's sequence may lack a change's last part. A first build asks for the first two
     alone: arrays are slow to read.
 
     With some `table` also: `effects`, how many of the good ones have an effect on a key; and of these keys `key_list`, as
@@ -75,9 +75,9 @@
     {%- set query -%}
         select
             count(*),
-            count_if(_cdc_op = 'truncate'),
-            unix_micros(max(_cdc_batch))
+            count_if(_cdc_op = 'truncate')
             {%- if not is_first %},
+            unix_micros(max(_cdc_batch)),
             count(*) {{ good }},
             count(_cdc_batch) = count(*) and min(_cdc_batch) = max(_cdc_batch),
             count_if(_cdc_absent is not null) {{ good }}
@@ -99,7 +99,7 @@
     {{- return({
         'count': found[0] | int,
         'truncates': found[1] | int,
-        'last_batch': (found[2] or 0) | int,
+        'last_batch': (found[2] or 0) | int if not is_first else 0,
         'good': found[3] | int if not is_first else none,
         'batch': found[2] | int if not is_first and found[4] else none,
         'are_whole': not is_first and found[5] == 0,

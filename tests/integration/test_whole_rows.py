@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from random import Random
 from typing import Any
 
 import pytest
-from harness import LAKES_ASKED_FOR, Lake, Project
+from harness import LAKES_ASKED_FOR, Lake, Message, Project
 from reference import Tables, current_rows, fold, versions_of
 from source_tables import CanalTable, CanalTopic, Event
 
@@ -118,11 +118,7 @@ def test_the_newest_change_of_a_key_is_its_row(project: Project, lake: Lake, wri
         for event in batch:
             changes.extend(event.changes)
         # under the offsets that they had in the topic, in whatever order they come
-        lake.land_again(
-            "things",
-            {event.changes[0].order[0]: message for event in batch for message in event.messages},
-            schema="raw_whole_rows",
-        )
+        lake.land_again("things", by_offset(batch), schema="raw_whole_rows")
         written.clear()
         project.run()
         found = {
@@ -202,8 +198,7 @@ def test_a_batch_of_more_keys_than_a_merge_lists(
     table = CanalTable(CanalTopic(), "things", ["id"])
 
     def run(*events: Event) -> str:
-        messages = {event.changes[0].order[0]: message for event in events for message in event.messages}
-        lake.land_again("things", messages, schema="raw_many_keys")
+        lake.land_again("things", by_offset(events), schema="raw_many_keys")
         written.clear()
         project.run()
         return "\n".join(written)
@@ -228,6 +223,10 @@ def test_a_batch_of_more_keys_than_a_merge_lists(
         r"stored\.`id` in \((.*?)\)", run(table.delete(5, many[3]), table.insert(6, other))
     )
     assert set(listed.split(", ")) == {"1", "5"}
+
+
+def by_offset(events: Iterable[Event]) -> dict[int, Message]:
+    return {event.changes[0].order[0]: message for event in events for message in event.messages}
 
 
 def keeps_newest_rows(sql: str) -> bool:

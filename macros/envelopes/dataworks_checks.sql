@@ -12,7 +12,7 @@
 {%- endmacro -%}
 
 {#-
-    Why op and statement do not tell what became of the table's rows, else NULL: a statement that changes rows, or that empties
+    The error where op and statement do not tell what became of the table's rows, else NULL: a statement that changes rows, or that empties
     another table, or that says something else than op, or none: a number, a truth value or an object in its place is none.
 -#}
 {%- macro _dataworks_ddl_fault(op, ddl, statement, table, schema, database) -%}
@@ -22,11 +22,14 @@
         case
             when {{ op }} = 'TRUNCATE' and {{ statement }} is not null then case
                 when {{ is_truncate }} then null
-                else coalesce({{ spark_cdc._truncate_fault(statement, table, qualifier) }}, 'other_structure')
+                else coalesce({{ spark_cdc._truncate_fault(statement, table, qualifier) }}, {# -#}
+                    {{ spark_cdc._error('other_structure', 'payload.ddl: the statement is not the TRUNCATE that payload.op says') }})
             end
             when {{ op }} in ({{ spark_cdc._literals(ddl) }}) then case
-                when not {{ spark_cdc._may_be_statement(statement) }} then 'no_image'
-                when {{ op }} <> 'QUERY' and {{ is_truncate }} then 'other_structure'
+                when not {{ spark_cdc._may_be_statement(statement) }} then {# -#}
+                    {{ spark_cdc._error('no_image', 'payload.ddl: no statement') }}
+                when {{ op }} <> 'QUERY' and {{ is_truncate }} then {# -#}
+                    {{ spark_cdc._error('other_structure', 'payload.ddl: the statement is a TRUNCATE and payload.op says something else') }}
                 else {{ spark_cdc._ddl_fault(statement, table, qualifier) }}
             end
         end

@@ -41,7 +41,7 @@ struct<
     {%- set truncate_fault -%}
         case
             when {{ is_row }} then null
-            when message.type = 'TRUNCATE' and {{ no_statement }} then 'unknown_op'
+            when message.type = 'TRUNCATE' and {{ no_statement }} then {{ spark_cdc._error('unknown_op', 'sql: a TRUNCATE without its statement') }}
             else {{ spark_cdc._ddl_fault('message.sql', 'message.`table`', qualifier) }}
         end
     {%- endset -%}

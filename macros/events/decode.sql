@@ -37,9 +37,10 @@ select
     committed_at,
     key_columns,
     case
-        when error_code is not null then error_code
-        when {{ spark_cdc._has_duplicate_column('before') }} or {{ spark_cdc._has_duplicate_column('image') }} then 'duplicate_key'
-    end as error_code
+        when error is not null then error
+        when {{ spark_cdc._has_duplicate_column('before') }} or {{ spark_cdc._has_duplicate_column('image') }} then {# -#}
+            {{ spark_cdc._error('duplicate_key', 'a column stands twice') }}
+    end as error
 from {{ spark_cdc._last_changes(format, dialect) }}
 {%- endmacro -%}
 

@@ -23,7 +23,7 @@
                   calls Python
     nested        the keys of an object below the message, which may not stand twice
     kind_of_null  the kind of a Kafka null, where it is not always a tombstone
-    error_of_null the error of one, an expression that gives the code or NULL
+    error_of_null the error of one, an expression as `_error` makes it, or NULL
     document      where a message is no JSON, an expression over the raw `value`, mostly a Python function, that gives it as JSON
                   text. That text is `value` from then on, also in a messages model
 
@@ -151,40 +151,44 @@ events as (
 
 checked as (
 
-    select * except (found_error)
+    select * except (found)
     from (
         select
             *,
             case
                 {%- if finds_taken_offsets %}
-                when is_taken then 'offset_taken'
+                when is_taken then {{ spark_cdc._error('offset_taken', 'offset: an older message has it') }}
                 {%- endif %}
                 when value is null then {{ header.get('error_of_null') or 'null' }}
                 when numbers_quoted is null or number_of_messages <> 1 then {{ spark_cdc._unreadable_reason('value') | trim | indent(12) }}
-                when message is null then 'not_an_object'
-                when {{ spark_cdc._names_twice('key_names') }} then 'duplicate_key'
+                when message is null then {{ spark_cdc._error('not_an_object', 'the message is null') }}
+                when {{ spark_cdc._names_twice('key_names') }} then {{ spark_cdc._error('duplicate_key', 'a field of the message stands twice') }}
                 {%- if header.get('nested') %}
-                when {{ spark_cdc._names_twice('nested_key_names') }} then 'duplicate_key'
+                when {{ spark_cdc._names_twice('nested_key_names') }} then {# -#}
+                    {{ spark_cdc._error('duplicate_key', 'a field of an object in the message stands twice') }}
                 {%- endif %}
                 else coalesce(
                     {%- if header.get('errors') %}
                     {{ spark_cdc._first_error(header.errors) | trim | indent(20) }},
                     {%- endif %}
                     case
-                        when not_as_declared is not null then 'other_structure'
+                        when not_as_declared is not null then {# -#}
+                            {{ spark_cdc._error('other_structure', 'a field has another shape than the format gives it') }}
                         {%- if header.get('names_table') %}
                         -- the kind is only worked out where there is no table
                         when coalesce({{ header.table_name | trim | indent(24) }}, '') = ''
-                            and {{ header.kind | trim | indent(28) }} in ('rows', 'truncate') then 'other_structure'
+                            and {{ header.kind | trim | indent(28) }} in ('rows', 'truncate') then {# -#}
+                            {{ spark_cdc._error('other_structure', 'the table is not named') }}
                         {%- endif %}
-                        when {{ spark_cdc._has_lone_surrogate('value') }} then 'lone_surrogate'
+                        when {{ spark_cdc._has_lone_surrogate('value') }} then {# -#}
+                            {{ spark_cdc._error('lone_surrogate', 'an escape names half of a character') }}
                     end
                 )
-            end as found_error
+            end as found
         from {{ 'events' if header.get('event') else 'documents' }}
     )
     -- explode, so that a filter on what follows does not repeat all this
-    lateral view explode(array(found_error)) exploded as error_code
+    lateral view explode(array(cast(found as struct<code: string, detail: string>))) exploded as error
 
 ),
 
@@ -206,17 +210,17 @@ envelopes as (
         {%- for name in header.get('beside_event', {}) %}
         {{ name }},
         {%- endfor %}
-        error_code,
+        error,
         '{{ format }}' as format,
         case
-            when error_code is not null then 'unreadable'
+            when error is not null then 'unreadable'
             when value is null then {{ header.get('kind_of_null') or "'tombstone'" }}
             else {{ header.kind | trim | indent(12) }}
         end as kind,
         {%- for name, type in spark_cdc._header_columns().items() %}
         {%- set is_told = header.get(name) and name not in leaves_out %}
         {%- set value = header[name] | trim | indent(12) if is_told else 'cast(null as ' ~ type ~ ')' %}
-        case when error_code is null then {{ value }} end as {{ name }}{{ ',' if not loop.last }}
+        case when error is null then {{ value }} end as {{ name }}{{ ',' if not loop.last }}
         {%- endfor %}
     from checked
 
@@ -224,15 +228,28 @@ envelopes as (
 {%- endmacro -%}
 
 {#-
-    The first error of a message, NULL where it has none. `errors` maps codes to conditions, in the order in which they are asked;
-    under `fault` stands no condition but an expression that gives the code itself, or NULL.
+    The first error of a message, NULL where it has none. `errors` maps codes to rules, in the order in which they are asked; the
+    rules of a code map what is wrong to the condition on which it is: {'no_rows': {'data: no rows': 'size(message.data) = 0'}}.
+    `fault` is no code: it is an expression that gives the error itself, as `_error` makes it, or NULL.
+
+    What is wrong begins with the path of the field and names rules and fields, never a value of the message.
 -#}
 {%- macro _first_error(errors) -%}
-    {%- set codes = [] -%}
-    {%- for code, condition in errors.items() -%}
-        {%- do codes.append(condition if code == 'fault' else 'case when ' ~ condition | trim ~ " then '" ~ code ~ "' end") -%}
+    {%- set found = [] -%}
+    {%- for code, rules in errors.items() -%}
+        {%- if code == 'fault' -%}
+            {%- do found.append(rules) -%}
+        {%- else -%}
+            {#- A format of a project's own may give one condition alone. -#}
+            {%- set rules = {none: rules} if rules is string else rules -%}
+            {%- set cases = [] -%}
+            {%- for detail, condition in rules.items() -%}
+                {%- do cases.append('    when ' ~ condition | trim | indent(8) ~ ' then ' ~ spark_cdc._error(code, detail)) -%}
+            {%- endfor -%}
+            {%- do found.append('case\n' ~ cases | join('\n') ~ '\nend') -%}
+        {%- endif -%}
     {%- endfor -%}
-    {{- return(codes | join(',\n')) -}}
+    {{- return(found | join(',\n')) -}}
 {%- endmacro -%}
 
 {#- What a format tells of a message beside its kind. One list: models, tests and `spark-cdc decode` read it. -#}

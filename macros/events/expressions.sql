@@ -1,5 +1,15 @@
 {#- Expressions that several formats need of a message's fields. None of them stops a batch. -#}
 
+{#- An error of a message or a row: its code, and which rule was broken by which field. -#}
+{%- macro _error(code, detail=none) -%}
+    {{- return(spark_cdc._error_of(code, spark_cdc._literal(detail) if detail else 'cast(null as string)')) -}}
+{%- endmacro -%}
+
+{#- An error whose detail is an SQL expression. Names of columns and fields may be in it, values of the message may not. -#}
+{%- macro _error_of(code, detail) -%}
+    {{- return("named_struct('code', '" ~ code ~ "', 'detail', " ~ detail ~ ')') -}}
+{%- endmacro -%}
+
 {#- Text of a whole number of up to 20 digits, as the places in a source's order are, or NULL. A cast alone would round 1.5. -#}
 {%- macro _whole_number(text, signed=false) -%}
     {{- return(
@@ -153,7 +163,7 @@
 {%- endmacro -%}
 
 {#-
-    Why a DDL message may be a truncate and is not surely the one of its table, else NULL: other_structure where the statement
+    The error of a DDL message that may be a truncate and is not surely the one of its table, else NULL: other_structure where the statement
     names another table, unknown_op where it empties more or less than one table, or cannot be read. As a mere DDL its rows
     would live on.
 -#}
@@ -162,14 +172,16 @@
         'case when contains(lower(' ~ statement ~ "), 'truncate') and (not " ~ spark_cdc._is_other_statement(statement) ~ ' or '
         ~ spark_cdc._has_later_statement(statement, ['TRUNCATE']) ~ ') then case when '
         ~ spark_cdc._truncates_a_table(statement, table, qualifier) ~ ' then null when ' ~ spark_cdc._truncates_a_table(statement)
-        ~ " then 'other_structure' else 'unknown_op' end end"
+        ~ ' then ' ~ spark_cdc._error('other_structure', 'statement: it empties another table than the message names')
+        ~ ' else ' ~ spark_cdc._error('unknown_op', 'statement: it names TRUNCATE and does not plainly empty one table') ~ ' end end'
     ) -}}
 {%- endmacro -%}
 
-{#- Why a DDL message may change rows of its table, else NULL: as `_truncate_fault`, and where its statement changes single rows. -#}
+{#- The error of a DDL message that may change rows of its table, else NULL: as `_truncate_fault`, and where its statement changes single rows. -#}
 {%- macro _ddl_fault(statement, table, qualifier=none) -%}
     {{- return(
-        'case when ' ~ spark_cdc._changes_rows(statement) ~ " then 'unknown_op' else "
+        'case when ' ~ spark_cdc._changes_rows(statement) ~ ' then '
+        ~ spark_cdc._error('unknown_op', 'statement: it changes rows, which the message does not have') ~ ' else '
         ~ spark_cdc._truncate_fault(statement, table, qualifier) ~ ' end'
     ) -}}
 {%- endmacro -%}

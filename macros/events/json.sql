@@ -75,21 +75,21 @@ from_json(
 {#- Why a text could not be read to its end. Only evaluated for such messages. -#}
 {%- macro _unreadable_reason(text) -%}
 case
-    when {{ text }} rlike r'^[ \t\r\n]*+\z' then 'empty'
-    when not is_valid_utf8({{ text }}) then 'invalid_utf8'
+    when {{ text }} rlike r'^[ \t\r\n]*+\z' then {{ spark_cdc._error('empty', 'the message has no text') }}
+    when not is_valid_utf8({{ text }}) then {{ spark_cdc._error('invalid_utf8', 'the message is not UTF-8') }}
     -- Jackson's limits, as Spark sets them: 20,000,000 characters a text, 50,000 a name, 1,000 digits a number, depth 1,000
     when octet_length({{ text }}) > 20000000 or {{ text }} rlike '[0-9]{1001}'
         or {{ text }} rlike '"[^"]{50001,}+"'
-        or length({{ text }}) - length(translate({{ text }}, '[{', '')) > 1000 then 'over_json_limits'
+        or length({{ text }}) - length(translate({{ text }}, '[{', '')) > 1000 then {{ spark_cdc._error('over_json_limits', 'the message is beyond the limits of the JSON reader') }}
     -- strictly, unlike json_object_keys, which takes single quotes and raw control characters
     when startswith(ltrim({{ text }}), '{') and from_json({{ text }}, 'map<string,string>', map(
         'allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false'
-    )) is not null then 'text_after_message'
-    when startswith(ltrim({{ text }}), '{') then 'broken_json'
+    )) is not null then {{ spark_cdc._error('text_after_message', 'something follows the message') }}
+    when startswith(ltrim({{ text }}), '{') then {{ spark_cdc._error('broken_json', 'the message breaks off or breaks a rule of JSON') }}
     when from_json(concat('{"message":', {{ text }}, ',"end":false}'), 'end boolean', map(
         'allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false'
-    )).end is not null then 'not_an_object'
-    else 'not_json'
+    )).end is not null then {{ spark_cdc._error('not_an_object', 'the message is JSON and no object') }}
+    else {{ spark_cdc._error('not_json', 'the message is no JSON') }}
 end
 {%- endmacro -%}
 

@@ -71,9 +71,7 @@ select {{ '/*+ broadcast(topics_seen) */' if joins_seen }}
     {%- for name in spark_cdc._header_columns() %}
     {{ name }},
     {%- endfor %}
-    case when error_code is not null then named_struct(
-        'code', error_code, 'detail', cast(null as string)
-    ) end as error,
+    error,
     batch,
     {{ spark_cdc._as_seen(spark_cdc._partitions_seen('envelopes.topic', reading) ~ '[partition]')
         if is_kept else 'cast(null as string)' }} as seen

@@ -55,17 +55,19 @@ row_changes as (
         kind,
         {%- if old_key_columns or header.get('splits_updates') %}
         case
-            when error_code is not null then error_code
+            when error is not null then error
             {%- for image in [rows.image, rows.before] if header.get('splits_updates') %}
-            when kind = 'rows' and {{ spark_cdc._has_duplicate_column(image | trim | indent(16)) }} then 'duplicate_key'
+            when kind = 'rows' and {{ spark_cdc._has_duplicate_column(image | trim | indent(16)) }} then {# -#}
+                {{ spark_cdc._error('duplicate_key', 'a column stands twice') }}
             {%- endfor %}
             {%- for column in old_key_columns %}
             when kind = 'rows' and not map_contains_key({{ rows.old_key }}, {{ column.literal }})
-                and coalesce(map_contains_key({{ rows.image | trim | indent(16) }}, {{ column.literal }}), true) then 'key_missing'
+                and coalesce(map_contains_key({{ rows.image | trim | indent(16) }}, {{ column.literal }}), true) then {# -#}
+                {{ spark_cdc._error('key_missing', 'before ' ~ column.name) }}
             {%- endfor %}
-        end as error_code,
+        end as error,
         {%- else %}
-        error_code,
+        error,
         {%- endif %}
         database_name,
         schema_name,
@@ -139,7 +141,7 @@ half_changes as (
         database_name,
         schema_name,
         table_name,
-        case when half is null or error_code is not null then struct(partition, offset, position) end
+        case when half is null or error is not null then struct(partition, offset, position) end
 
 ),
 
@@ -158,7 +160,10 @@ paired_changes as (
         coalesce(after_half.{{ name }}, before_half.{{ name }}) as {{ name }},
         {%- endfor %}
         coalesce(before_half.value, after_half.value) as before_value,
-        case when is_contradiction then 'other_structure' else coalesce(after_half.error_code, before_half.error_code) end as error_code,
+        case
+            when is_contradiction then {{ spark_cdc._error('other_structure', 'one half of an update came with two contents') }}
+            else coalesce(after_half.error, before_half.error)
+        end as error,
         -- a half that was sent again stands behind the two
         array_distinct(concat(array_compact(array(before_half.offsets[0], after_half.offsets[0])), offsets)) as offsets,
         batch,

@@ -95,47 +95,49 @@ typed_changes as (
         {{ spark_cdc._patches_of(patchable) }} as _cdc_patches,
         {%- endif %}
         case
-            when error_code is not null then {{ spark_cdc._error('error_code') }}
+            when error is not null then error
             when op = 'truncate' then null
-            when half is not null then {{ spark_cdc._error("'half_of_update'", 'half') }}
-            when op = 'update' and image is null then {{ spark_cdc._error("'no_after_image'") }}
+            when half is not null then {{ spark_cdc._error_of('half_of_update', 'half') }}
+            when op = 'update' and image is null then {{ spark_cdc._error('no_after_image', 'the row after the update is missing') }}
             {%- if not header.get('splits_updates') %}
-            when {{ spark_cdc._has_duplicate_column('image') }} then {{ spark_cdc._error("'duplicate_key'") }}
+            when {{ spark_cdc._has_duplicate_column('image') }} then {# -#}
+                {{ spark_cdc._error('duplicate_key', 'a column of the row stands twice') }}
             {%- if overlays %}
-            when {{ spark_cdc._has_duplicate_column('before') }} then {{ spark_cdc._error("'duplicate_key'") }}
+            when {{ spark_cdc._has_duplicate_column('before') }} then {# -#}
+                {{ spark_cdc._error('duplicate_key', 'a column of the row before stands twice') }}
             {%- else %}
             when not map_keys(before) <=> map_keys(image) and {{ spark_cdc._has_duplicate_column('before') }} then {# -#}
-                {{ spark_cdc._error("'duplicate_key'") }}
+                {{ spark_cdc._error('duplicate_key', 'a column of the row before stands twice') }}
             {%- endif %}
             {%- endif %}
             {%- for column in columns if column.name in key %}
-            when image_texts.{{ column.quoted }} is null then {{ spark_cdc._error("'key_missing'", column.literal) }}
+            when image_texts.{{ column.quoted }} is null then {{ spark_cdc._error('key_missing', column.name) }}
             when op = 'update' and before_texts.{{ column.quoted }} is null and map_contains_key(before, {{ column.literal }}) then {# -#}
-                {{ spark_cdc._error("'key_missing'", spark_cdc._literal('before ' ~ column.name)) }}
+                {{ spark_cdc._error('key_missing', 'before ' ~ column.name) }}
             {%- endfor %}
             {%- if rows.get('absent_is_error') %}
-            when absent_is_error and size(absent) > 0 then {{ spark_cdc._error("'null_left_out'", "array_join(absent, ', ')") }}
+            when absent_is_error and size(absent) > 0 then {{ spark_cdc._error_of('null_left_out', "array_join(absent, ', ')") }}
             {%- endif %}
             {%- if overlays %}
             -- what the row before lists has changed, to a value that nobody knows
             when absent is not null and arrays_overlap(absent, map_keys(before)) then {# -#}
-                {{ spark_cdc._error("'null_left_out'", "array_join(array_intersect(absent, map_keys(before)), ', ')") }}
+                {{ spark_cdc._error_of('null_left_out', "array_join(array_intersect(absent, map_keys(before)), ', ')") }}
             {%- endif %}
             {%- for column in columns if rows.get('patches') %}
             when {{ spark_cdc._patch_error_condition(column, column in patchable) }} then {# -#}
-                {{ spark_cdc._error("'patch_of_nested_value'", spark_cdc._path_of_patch(column)) }}
+                {{ spark_cdc._error_of('patch_of_nested_value', spark_cdc._path_of_patch(column)) }}
             {%- endfor %}
             {%- for column in patchable if rows.get('patches') and column.family == 'string' %}
             when contains(patches[{{ column.literal }}], '\uFFFD') then {# -#}
-                {{ spark_cdc._error("'value_does_not_fit'", spark_cdc._literal(spark_cdc._declaration(column))) }}
+                {{ spark_cdc._error('value_does_not_fit', spark_cdc._declaration(column)) }}
             {%- endfor %}
             {%- for column in columns %}
             when decoded_image.{{ column.quoted }} is null and image_texts.{{ column.quoted }} is not null then {# -#}
-                {{ spark_cdc._error("'value_does_not_fit'", spark_cdc._literal(spark_cdc._declaration(column))) }}
+                {{ spark_cdc._error('value_does_not_fit', spark_cdc._declaration(column)) }}
             {%- endfor %}
             {%- for column in columns %}
             when decoded_before.{{ column.quoted }} is null and before_texts.{{ column.quoted }} is not null then {# -#}
-                {{ spark_cdc._error("'value_does_not_fit'", spark_cdc._literal('before ' ~ spark_cdc._declaration(column))) }}
+                {{ spark_cdc._error('value_does_not_fit', 'before ' ~ spark_cdc._declaration(column)) }}
             {%- endfor %}
         end as _cdc_error,
         topic as _cdc_topic,
@@ -159,8 +161,4 @@ typed_changes as (
 
 {%- macro _declaration(column) -%}
     {{- return(column.name ~ ': ' ~ column.type ~ (' from ' ~ column.encoding if column.encoding else '')) -}}
-{%- endmacro -%}
-
-{%- macro _error(code, detail='cast(null as string)') -%}
-    {{- return("named_struct('code', " ~ code ~ ", 'detail', " ~ detail ~ ')') -}}
 {%- endmacro -%}

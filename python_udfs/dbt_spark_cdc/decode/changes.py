@@ -79,7 +79,8 @@ class Changes:
         }
         query = f"""select partition, offsets, kind, half, database_name, schema_name, table_name, op,
             before, after, coalesce(patched, array()) as patched,
-            sequence, {instant("committed_at")} as committed_at, key_columns, error_code
+            sequence, {instant("committed_at")} as committed_at, key_columns,
+            error.code as error_code, error.detail as detail
             from ({inner})"""  # noqa: S608  # the macros' own SQL
         for row in spark.sql(query).toArrow().to_pylist():
             file, message = places[row["partition"]]
@@ -93,7 +94,6 @@ class Changes:
             row["position"] = int(row["sequence"][-1]) if row["sequence"] else 0
             row["before"] = image(row["before"])
             row["after"] = image(row["after"])
-            row["detail"] = None
             file.rows.append(row)
         for file in batch:
             file.rows.sort(key=lambda row: (row["lines"][0], row["position"]))

@@ -7,8 +7,8 @@
     sends them.
 
     Dialects, the products that write the same fields: `canal` (default), `ticdc` (ordered by `_tidb.commitTs`), `tencent`,
-    `dts` (Alibaba Cloud), `flink`, `oms` (OceanBase), `cloudcanal`, `dataarts` (Huawei). What each writes in another way
-    stands in docs/formats/canal.md.
+    `dts` (Alibaba Cloud), `flink`, `seatunnel`, `oms` (OceanBase), `cloudcanal`, `dataarts` (Huawei). What each writes in
+    another way stands in docs/formats/canal.md.
 -#}
 {%- macro default__canal_schema(dialect, with_types) -%}
 struct<
@@ -21,7 +21,7 @@ struct<
     gtid: string,
     pkNames: array<string>,
     {{ 'mysqlType: map<string,string>,' if with_types }}
-    data: array<map<string,string>>,
+    data: {{ 'map<string,string>' if dialect == 'seatunnel' else 'array<map<string,string>>' }},
     old: array<map<string,string>>
     {{- ', _tidb: map<string,string>' if dialect in [none, 'canal', 'ticdc'] }}
     {{- ', isHeartbeat: boolean' if dialect == 'dataarts' }}
@@ -52,53 +52,100 @@ struct<
             else 'other'
         end
     {%- endset -%}
+    {%- set is_row = 'message.type in (' ~ spark_cdc._literals(rows) ~ ')' -%}
     {%- set list = spark_cdc._canal_list(dialect) -%}
-    {%- set no_rows = 'message.type in (' ~ spark_cdc._literals(rows) ~ ') and (coalesce(size(' ~ list ~ '), 0) < 1 or exists('
-        ~ list ~ ', image -> coalesce(size(image), 0) < 1))' -%}
-    {%- set lengths_differ = "message.type = 'UPDATE' and size(message.old) > 0 and size(message.old) <> size(message.data)" -%}
-    {%- set rows_with_ddl = '(message.type in (' ~ spark_cdc._literals(rows) ~ ') and coalesce(message.isDdl, false))' -%}
-    {%- set rows_of_none = '(message.type not in (' ~ spark_cdc._literals(rows)
-        ~ ') and (size(message.data) > 0 or size(message.old) > 0))' -%}
-    {%- set has_old_row = "(message.type in ('INSERT', 'INIT', 'ROW') and " ~ spark_cdc._holds_a_row('message.old') ~ ')' -%}
     {#- Of a statement that empties a table the type must say so. -#}
     {%- set truncate_fault = spark_cdc._truncate_fault(
         'message.sql', "case when message.type = 'TRUNCATE' then message.`table` else '' end", 'message.database'
     ) -%}
-    {%- set unknown_op = 'message.type not in (' ~ spark_cdc._literals(rows + ddl + control + ['TRUNCATE']) ~ ')' -%}
+    {%- set unknown_op = {} -%}
+    {%- set is_unknown = 'message.type not in (' ~ spark_cdc._literals(rows + ddl + control + ['TRUNCATE']) ~ ')' -%}
     {%- if dialect == 'cloudcanal' -%}
         {#- The page does not list the words of a DDL: the flag says it, and the statement what it does. -#}
-        {%- set unknown_op = unknown_op ~ " and not (coalesce(message.isDdl, false) and trim(message.sql) <> '')"
-            ~ ' or (message.isDdl and ' ~ spark_cdc._changes_rows('message.sql') ~ ')' -%}
-    {%- endif -%}
-    {%- if dialect == 'oms' -%}
+        {%- set is_unknown = is_unknown ~ " and not (coalesce(message.isDdl, false) and trim(message.sql) <> '')" -%}
+        {%- do unknown_op.update({
+            'sql: a statement that changes rows': 'message.isDdl and ' ~ spark_cdc._changes_rows('message.sql')
+        }) -%}
+    {%- elif dialect == 'oms' -%}
         {#- `sql` is said to be empty: of these words QUERY alone may stand for a truncate. -#}
-        {%- set unknown_op = unknown_op ~ " or (message.type = 'QUERY' and coalesce(trim(message.sql), '') = '')" -%}
+        {%- do unknown_op.update({
+            'sql: missing, and a QUERY may be a TRUNCATE': "message.type = 'QUERY' and coalesce(trim(message.sql), '') = ''"
+        }) -%}
     {%- endif -%}
-    {%- set in_seconds = ' or ' ~ spark_cdc._may_be_seconds('message.es') if dialect in ['oms', 'cloudcanal'] else '' -%}
-    {%- set other_statement = "(message.type = 'TRUNCATE' and " ~ spark_cdc._is_no_truncate('message.sql') ~ ')' -%}
-    {%- set two_rows = "(message.type = 'DELETE' and " ~ spark_cdc._holds_a_row('message.data') ~ ' and '
-        ~ spark_cdc._other_rows('message.old', 'message.data') ~ ')' -%}
-    {%- set other_flag = "(message.type = 'TRUNCATE' and not coalesce(message.isDdl, true))" -%}
+    {%- do unknown_op.update({
+        'type: not an operation of the format': is_unknown,
+        'isDdl: true, and type is a row operation': is_row ~ ' and coalesce(message.isDdl, false)',
+    }) -%}
+    {%- set other_structure = {
+        'data: rows, and type is not a row operation': 'not ' ~ is_row ~ ' and size(message.data) > 0',
+        'old: rows, and type is not a row operation': 'not ' ~ is_row ~ ' and size(message.old) > 0',
+        'old: a row in an insert': "message.type in ('INSERT', 'INIT', 'ROW') and " ~ spark_cdc._holds_a_row('message.old'),
+        'sql: not the TRUNCATE that type says': "message.type = 'TRUNCATE' and " ~ spark_cdc._is_no_truncate('message.sql'),
+        'isDdl: false, and the TRUNCATE has no statement': "message.type = 'TRUNCATE' and not coalesce(message.isDdl, true) and "
+            ~ spark_cdc._is_no_statement("coalesce(message.sql, '')"),
+    } -%}
+    {%- if dialect == 'seatunnel' -%}
+        {%- do other_structure.update({'old: a row, which this dialect does not have': spark_cdc._holds_a_row('message.old')}) -%}
+    {%- else -%}
+        {%- do other_structure.update({
+            'old: another row than data has, in a DELETE': "message.type = 'DELETE' and " ~ spark_cdc._holds_a_row('message.data')
+                ~ ' and ' ~ spark_cdc._other_rows('message.old', 'message.data')
+        }) -%}
+    {%- endif -%}
     {%- if dialect == 'dataarts' -%}
-        {%- set other_flag = other_flag ~ " or (message.isHeartbeat and message.type <> 'UPDATE')" -%}
+        {%- do other_structure.update({
+            'isHeartbeat: true, and type is not UPDATE': "message.isHeartbeat and message.type <> 'UPDATE'"
+        }) -%}
     {%- endif -%}
+    {%- if dialect == 'tencent' -%}
+        {%- do other_structure.update({
+            'es: neither seconds of 10 digits nor milliseconds of 13': 'message.es between 10000000000 and 999999999999',
+            'es: beyond the year 9999': spark_cdc._beyond_the_calendar('message.es'),
+        }) -%}
+    {%- else -%}
+        {%- do other_structure.update(spark_cdc._rules_of_milliseconds('es', 'message.es')) -%}
+    {%- endif -%}
+    {%- do other_structure.update(spark_cdc._rules_of_names({'database': 'message.database', 'table': 'message.`table`'})) -%}
+    {%- set no_rows = {} -%}
+    {%- if dialect not in ['cloudcanal', 'flink', 'seatunnel'] -%}
+        {#- DRS has such a row too, with other values, so it is read only where the dialect is named. -#}
+        {%- do no_rows.update({
+            'data: no row; old has it, as in the dialects flink and cloudcanal and in the format drs': "message.type = 'DELETE' and "
+                ~ 'coalesce(size(message.data), 0) < 1 and ' ~ spark_cdc._holds_a_row('message.old')
+        }) -%}
+    {%- endif -%}
+    {%- do no_rows.update({
+        'data: no row': is_row ~ ' and coalesce(size(' ~ list ~ '), 0) < 1',
+        'data[]: a row without columns': is_row ~ ' and exists(' ~ list ~ ', image -> coalesce(size(image), 0) < 1)',
+    }) -%}
     {#- DRS has Canal's fields beside this one, and another order, other binaries and another row before. -#}
     {%- set errors = {
-        'other_format': "message.type is null or array_contains(key_names, 'columnType')",
-        'unknown_op': unknown_op ~ ' or ' ~ rows_with_ddl,
+        'other_format': {
+            'type: missing': 'message.type is null',
+            'columnType: Huawei DRS writes it, see the format drs': "array_contains(key_names, 'columnType')",
+        },
+        'unknown_op': unknown_op,
         'fault': truncate_fault,
-        'other_structure': rows_of_none ~ ' or ' ~ two_rows ~ ' or ' ~ has_old_row ~ ' or ' ~ other_statement ~ ' or '
-            ~ other_flag ~ ' or ' ~ spark_cdc._beyond_the_calendar('message.es') ~ in_seconds ~ ' or '
-            ~ spark_cdc._is_nested({'database': 'message.database', 'table': 'message.`table`'}),
+        'other_structure': other_structure,
         'no_rows': no_rows,
     } -%}
     {%- if dialect == 'ticdc' -%}
-        {%- do errors.update({'duplicate_key': key_twice, 'no_sequence': no_sequence}) -%}
+        {%- do errors.update({
+            'duplicate_key': {'_tidb: a field stands twice': key_twice},
+            'no_sequence': {'_tidb.commitTs: not a whole number': no_sequence},
+        }) -%}
     {%- endif -%}
     {%- if may_be_ticdc -%}
-        {%- do errors.update({'no_image': key_alone}) -%}
+        {%- do errors.update({'no_image': {
+            'data: the key alone, as _tidb.onlyHandleKey or _tidb.claimCheckLocation says': key_alone
+        }}) -%}
     {%- endif -%}
-    {%- do errors.update({'array_lengths_differ': lengths_differ}) -%}
+    {%- if dialect != 'seatunnel' -%}
+        {%- do errors.update({'array_lengths_differ': {
+            'old: not as many rows as data': "message.type = 'UPDATE' and size(message.old) > 0 "
+                ~ 'and size(message.old) <> size(message.data)'
+        }}) -%}
+    {%- endif -%}
     {%- set key_columns = 'message.pkNames' -%}
     {%- if dialect == 'oms' -%}
         {#- The vendor's samples name columns that the row does not have. -#}
@@ -113,7 +160,7 @@ struct<
         'database_name': 'message.database',
         'schema_name': none,
         'table_name': 'message.`table`',
-        'names_table': dialect != 'flink',
+        'names_table': dialect not in ['flink', 'seatunnel'],
         'op': 'message.type',
         'sequence': 'array_compact(array(' ~ commit_ts ~ '))' if dialect == 'ticdc' else 'cast(array() as array<decimal(20,0)>)',
         'committed_at': spark_cdc._instant('case when message.es > 0 then ' ~ es ~ ' end', 'milliseconds'),
@@ -125,11 +172,16 @@ struct<
     }) -}}
 {%- endmacro -%}
 
-{#- A row that CloudCanal deletes may stand in `old` alone, as in its own format: it can mean no other row. -#}
+{#-
+    The rows of a message. A row that CloudCanal or Flink CDC before 3.3 deletes may stand in `old` alone: it can mean no other
+    row. SeaTunnel 2.3.5 writes the row itself in the place of the list.
+-#}
 {%- macro _canal_list(dialect) -%}
-    {%- if dialect == 'cloudcanal' -%}
+    {%- if dialect in ['cloudcanal', 'flink'] -%}
         {{- return("case when message.type = 'DELETE' and not " ~ spark_cdc._holds_a_row('message.data')
             ~ ' then message.old else message.data end') -}}
+    {%- elif dialect == 'seatunnel' -%}
+        {{- return('case when message.data is not null then array(message.data) end') -}}
     {%- endif -%}
     {{- return('message.data') -}}
 {%- endmacro -%}
@@ -139,7 +191,7 @@ struct<
     lists all, but may be told to leave out nulls: what one of the two rows lacks is then unknown.
 -#}
 {%- macro default__canal_rows(dialect) -%}
-    {%- set overlays = dialect != 'flink' -%}
+    {%- set overlays = dialect not in ['flink', 'seatunnel'] -%}
     {%- set deleted = 'cast(map() as map<string,string>)' if overlays else 'element' -%}
     {%- set before = 'get(message.old, position)' -%}
     {%- if dialect == 'cloudcanal' -%}
@@ -178,7 +230,7 @@ struct<
         {{- return(spark_cdc._mysql_label(text, column.source_type, column.encoding)) -}}
     {%- endif -%}
     {%- if column.family == 'binary' and column.encoding is none -%}
-        {%- if dialect in ['tencent', 'dts', 'cloudcanal', 'dataarts'] -%}
+        {%- if dialect in ['tencent', 'dts', 'cloudcanal', 'dataarts', 'seatunnel'] -%}
             {{- return('cast(null as binary)') -}}
         {%- endif -%}
         {{- return(spark_cdc.decode_binary(text, 'base64' if dialect == 'flink' else 'latin1')) -}}

@@ -29,26 +29,11 @@ struct<
     {%- set rows = ['INSERT', 'UPDATE', 'DELETE'] -%}
     {%- set known = spark_cdc._literals(rows + ['CREATE', 'ALTER', 'DROP', 'RENAME', 'TRUNCATE']) -%}
     {%- set rows = spark_cdc._literals(rows) -%}
-    {%- set no_entry = "(message.entryType is null or message.action is null and message.entryType <> 'TRANSACTIONEND')" -%}
     {#- An older page of the vendor calls the flag `ddl`. The page does not list all words of it. -#}
     {%- set is_ddl = 'coalesce(message.isDdl, message.ddl, false)' -%}
-    {%- set unknown -%}
-        (message.entryType not in ('ROWDATA', 'TRANSACTIONEND')
-        or message.entryType = 'ROWDATA' and (
-            message.action not in ({{ known }}) and not ({{ is_ddl }} and trim(message.sql) <> '')
-            or message.action in ({{ rows }}) and {{ is_ddl }}
-        ))
-    {%- endset -%}
-    {%- set is_rows = "(message.entryType = 'ROWDATA' and message.action in (" ~ rows ~ '))' -%}
+    {%- set is_data = "message.entryType = 'ROWDATA'" -%}
+    {%- set is_rows = '(' ~ is_data ~ ' and message.action in (' ~ rows ~ '))' -%}
     {%- set list = spark_cdc._cloudcanal_list() -%}
-    {%- set no_rows = '(' ~ is_rows ~ ' and (coalesce(size(' ~ list ~ '), 0) < 1 or exists(' ~ list
-        ~ ', image -> coalesce(size(image), 0) < 1)))' -%}
-    {%- set rows_of_none = '(not ' ~ is_rows ~ ' and (size(message.data) > 0 or size(message.before) > 0))' -%}
-    {%- set lengths_differ = "(message.entryType = 'ROWDATA' and message.action = 'UPDATE' and size(message.before) > 0 "
-        ~ 'and size(message.before) <> size(message.data))' -%}
-    {%- set two_rows = "(message.entryType = 'ROWDATA' and message.action = 'DELETE' and "
-        ~ spark_cdc._holds_a_row('message.data') ~ ' and ' ~ spark_cdc._other_rows('message.before', 'message.data') ~ ')' -%}
-    {%- set has_old_row = "(message.action = 'INSERT' and " ~ spark_cdc._holds_a_row('message.before') ~ ')' -%}
     {#- Of a statement that empties a table the action must say so. -#}
     {%- set truncate_fault = spark_cdc._truncate_fault(
         'message.sql', "case when message.action = 'TRUNCATE' then message.`table` else '' end",
@@ -62,27 +47,50 @@ struct<
             else 'ddl'
         end
     {%- endset -%}
-    {%- set ddl_of_rows = "case when message.entryType = 'ROWDATA' and not " ~ is_rows ~ ' then '
-        ~ spark_cdc._changes_rows('message.sql') ~ ' else false end' -%}
-    {%- set other_statement = "(message.action = 'TRUNCATE' and " ~ spark_cdc._is_no_truncate('message.sql') ~ ')' -%}
+    {%- set ddl_of_rows = 'case when ' ~ is_data ~ ' and not ' ~ is_rows ~ ' then ' ~ spark_cdc._changes_rows('message.sql')
+        ~ ' else false end' -%}
     {#- What its action may be stands nowhere: one of rows, without any, does no harm. -#}
-    {%- set more_than_an_end = "(message.entryType = 'TRANSACTIONEND' and (message.action not in ('', 'TRANSACTIONEND', " ~ rows
-        ~ ') or ' ~ is_ddl ~ " or trim(message.sql) <> ''))" -%}
-    {#- The two names of the flag may not contradict each other, nor may the flag a truncate. -#}
-    {%- set other_flag = "(message.isDdl <> message.ddl or message.action = 'TRUNCATE' and not "
-        ~ 'coalesce(message.isDdl, message.ddl, true))' -%}
+    {%- set is_end = "message.entryType = 'TRANSACTIONEND'" -%}
     {%- set errors = {
-        'other_format': no_entry,
-        'unknown_op': unknown ~ ' or ' ~ ddl_of_rows,
-        'no_rows': no_rows,
-        'array_lengths_differ': lengths_differ,
+        'other_format': {
+            'entryType: missing': 'message.entryType is null',
+            'action: missing': "message.action is null and message.entryType <> 'TRANSACTIONEND'",
+        },
+        'unknown_op': {
+            'entryType: neither ROWDATA nor TRANSACTIONEND': "message.entryType not in ('ROWDATA', 'TRANSACTIONEND')",
+            'action: not an operation of the format, and isDdl with sql do not make it a DDL': is_data ~ ' and message.action not in ('
+                ~ known ~ ') and not (' ~ is_ddl ~ " and trim(message.sql) <> '')",
+            'isDdl: true, and action is a row operation': is_rows ~ ' and ' ~ is_ddl,
+            'sql: a statement that changes rows': ddl_of_rows,
+        },
+        'no_rows': {
+            'data: no row': is_rows ~ ' and coalesce(size(' ~ list ~ '), 0) < 1',
+            'data[]: a row without columns': is_rows ~ ' and exists(' ~ list ~ ', image -> coalesce(size(image), 0) < 1)',
+        },
+        'array_lengths_differ': {
+            'before: not as many rows as data': is_data ~ " and message.action = 'UPDATE' and size(message.before) > 0 "
+                ~ 'and size(message.before) <> size(message.data)',
+        },
         'fault': truncate_fault,
-        'other_structure': two_rows ~ ' or ' ~ rows_of_none ~ ' or ' ~ has_old_row ~ ' or ' ~ other_statement ~ ' or '
-            ~ more_than_an_end ~ ' or ' ~ other_flag ~ ' or '
-            ~ spark_cdc._beyond_the_calendar('message.execTs') ~ ' or '
-            ~ spark_cdc._may_be_seconds('message.execTs') ~ ' or '
-            ~ spark_cdc._is_nested({'db': 'message.db', 'schema': 'message.`schema`', 'table': 'message.`table`'}),
+        'other_structure': {
+            'before: another row than data has, in a DELETE': is_data ~ " and message.action = 'DELETE' and "
+                ~ spark_cdc._holds_a_row('message.data') ~ ' and ' ~ spark_cdc._other_rows('message.before', 'message.data'),
+            'data: rows, and the message is not a row operation': 'not ' ~ is_rows ~ ' and size(message.data) > 0',
+            'before: rows, and the message is not a row operation': 'not ' ~ is_rows ~ ' and size(message.before) > 0',
+            'before: a row in an INSERT': "message.action = 'INSERT' and " ~ spark_cdc._holds_a_row('message.before'),
+            'sql: not the TRUNCATE that action says': "message.action = 'TRUNCATE' and " ~ spark_cdc._is_no_truncate('message.sql'),
+            'action: an operation in a TRANSACTIONEND': is_end ~ " and message.action not in ('', 'TRANSACTIONEND', " ~ rows ~ ')',
+            'isDdl: true in a TRANSACTIONEND': is_end ~ ' and ' ~ is_ddl,
+            'sql: a statement in a TRANSACTIONEND': is_end ~ " and trim(message.sql) <> ''",
+            'ddl: another value than isDdl': 'message.isDdl <> message.ddl',
+            'isDdl: false, and the TRUNCATE has no statement': "message.action = 'TRUNCATE' and not "
+                ~ 'coalesce(message.isDdl, message.ddl, true) and ' ~ spark_cdc._is_no_statement("coalesce(message.sql, '')"),
+        },
     } -%}
+    {%- do errors.other_structure.update(spark_cdc._rules_of_milliseconds('execTs', 'message.execTs')) -%}
+    {%- do errors.other_structure.update(spark_cdc._rules_of_names({
+        'db': 'message.db', 'schema': 'message.`schema`', 'table': 'message.`table`'
+    })) -%}
     {%- set keys_of_table = "from_json(get_json_object(message.tableChanges, '$.table.primaryKeyColumnNames'), 'array<string>')" -%}
     {{- return({
         'kind': kind,

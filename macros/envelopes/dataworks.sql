@@ -36,7 +36,6 @@
     {%- set statement = spark_cdc._dataworks_statement(ddl_text) -%}
     {%- set database, schema, table = "message.`schema`.source['dbName']", "message.`schema`.source['schemaName']",
         "message.`schema`.source['tableName']" -%}
-    {%- set named_twice = spark_cdc._dataworks_names_source_twice(ddl_text) -%}
     {%- set fault = spark_cdc._dataworks_ddl_fault(op, ddl, statement, table, schema, database) -%}
     {%- set is_truncate = op ~ " = 'QUERY' and " ~ spark_cdc._truncates_a_table(statement) -%}
     {%- set sequence = spark_cdc._whole_number('message.payload.sequenceId', signed=true) -%}
@@ -59,28 +58,34 @@
             else 'other'
         end
     {%- endset -%}
-    {%- set no_image -%}
-        ({{ op }} in ('INSERT', 'UPDATE_AFTER') and not {{ after }})
-        or ({{ op }} in ('DELETE', 'UPDATE_BEFOR', 'UPDATE_BEFORE') and not {{ before }})
-    {%- endset -%}
-    {%- set contradiction -%}
-        ({{ op }} not in ('UPDATE_BEFOR', 'UPDATE_BEFORE', 'UPDATE_AFTER', 'DELETE') and {{ before }})
-        or ({{ op }} not in ('UPDATE_AFTER', 'INSERT') and {{ after }})
-        or (({{ op }} in ({{ spark_cdc._literals(rows + ['TRUNCATE']) }}) or {{ is_truncate }}) and message.`schema`.source is null)
-        or ({{ op }} not in ({{ spark_cdc._literals(ddl + ['TRUNCATE']) }}) and {{ statement }} is not null)
-        or ({{ ddl_text }} <> '' and left({{ ddl_text }}, 1) <> '{')
-        or case
-            when message.payload.ddl not in ('', '{}') and message.ddl not in ('', '{}')
-                then not {{ statement }} <=> {{ spark_cdc._dataworks_statement('message.ddl') }}
-            else false
-        end
-        or {{ spark_cdc._dataworks_truncates_otherwise(op, ddl_text, statement) }}
-        or {{ spark_cdc._is_nested({'dbName': database, 'schemaName': schema, 'tableName': table}) }}
-        or {{ spark_cdc._dataworks_has_no_time() }}
-    {%- endset -%}
+    {%- set second_statement = "message.payload.ddl not in ('', '{}') and message.ddl not in ('', '{}')" -%}
+    {%- set contradictions = {
+        'payload.before: a row, and payload.op is not an update or a delete': op
+            ~ " not in ('UPDATE_BEFOR', 'UPDATE_BEFORE', 'UPDATE_AFTER', 'DELETE') and " ~ before,
+        'payload.after: a row, and payload.op is not an insert or UPDATE_AFTER': op ~ " not in ('UPDATE_AFTER', 'INSERT') and " ~ after,
+        'schema.source: missing': '(' ~ op ~ ' in (' ~ spark_cdc._literals(rows + ['TRUNCATE']) ~ ') or ' ~ is_truncate
+            ~ ') and message.`schema`.source is null',
+        'payload.ddl: a statement, and payload.op is not a DDL': op ~ ' not in (' ~ spark_cdc._literals(ddl + ['TRUNCATE']) ~ ') and '
+            ~ statement ~ ' is not null',
+        'payload.ddl: not an object': ddl_text ~ " <> '' and left(" ~ ddl_text ~ ", 1) <> '{'",
+        'ddl: another statement than payload.ddl': 'case when ' ~ second_statement ~ ' then not ' ~ statement ~ ' <=> '
+            ~ spark_cdc._dataworks_statement('message.ddl') ~ ' else false end',
+        'payload.ddl.text: not a text': spark_cdc._dataworks_truncates_otherwise(op, ddl_text, statement),
+    } -%}
+    {%- do contradictions.update(spark_cdc._rules_of_names({
+        'schema.source.dbName': database, 'schema.source.schemaName': schema, 'schema.source.tableName': table
+    })) -%}
+    {%- do contradictions.update(spark_cdc._dataworks_rules_of_time()) -%}
     {%- set errors = dict(
-        spark_cdc._errors_of_op(op, rows + ddl + control), duplicate_key=named_twice, no_image=no_image,
-        other_structure=contradiction, fault=fault, no_sequence=no_sequence
+        spark_cdc._errors_of_op('payload.op', op, rows + ddl + control),
+        duplicate_key=spark_cdc._dataworks_rules_of_names_once(ddl_text),
+        no_image={
+            'payload.after.dataColumn: no columns': op ~ " in ('INSERT', 'UPDATE_AFTER') and not " ~ after,
+            'payload.before.dataColumn: no columns': op ~ " in ('DELETE', 'UPDATE_BEFOR', 'UPDATE_BEFORE') and not " ~ before,
+        },
+        other_structure=contradictions,
+        fault=fault,
+        no_sequence={'payload.sequenceId: not a whole number, or one that is too low': no_sequence}
     ) -%}
     {%- set columns = 'message.`schema`.dataColumn' -%}
     {{- return({

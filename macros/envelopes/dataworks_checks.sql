@@ -52,13 +52,10 @@
     ) -}}
 {%- endmacro -%}
 
-{%- macro _dataworks_has_no_time() -%}
-    {%- set milliseconds = 'message.payload.`timestamp`.eventTime' -%}
-    {#- OMS writes seconds in the field beside it. -#}
-    {{- return(
-        '(' ~ milliseconds ~ ' < -1 or ' ~ spark_cdc._may_be_seconds(milliseconds) ~ ' or '
-        ~ spark_cdc._beyond_the_calendar(milliseconds) ~ ')'
-    ) -}}
+{#- OMS writes seconds in the field beside it. -#}
+{%- macro _dataworks_rules_of_time() -%}
+    {%- set path, milliseconds = 'payload.timestamp.eventTime', 'message.payload.`timestamp`.eventTime' -%}
+    {{- return(dict({path ~ ': below -1': milliseconds ~ ' < -1'}, **spark_cdc._rules_of_milliseconds(path, milliseconds))) -}}
 {%- endmacro -%}
 
 {#-
@@ -83,16 +80,16 @@
 {%- endmacro -%}
 
 {#-
-    Whether it cannot be known of which table a message is, or which statement it has. A second parse only where the name
-    itself stands twice, or where a letter of it may stand as an escape.
+    Where it cannot be known of which table a message is, or which statement it has. A second parse only where the name itself
+    stands twice, or where a letter of it may stand as an escape.
 -#}
-{%- macro _dataworks_names_source_twice(ddl, dialect=none) -%}
+{%- macro _dataworks_rules_of_names_once(ddl, dialect=none) -%}
     {%- set keys = spark_cdc._keys_of('schema', spark_cdc._without_long_numbers('value', 'dataworks', dialect)) -%}
-    {{- return(
-        '((' ~ spark_cdc._has_duplicate_column('message.`schema`.source')
-        ~ ") or case when octet_length(value) - octet_length(replace(value, '\"source\"', '')) > 8 "
-        ~ "or contains(value, '\\\\u006') or contains(value, '\\\\u007') then " ~ spark_cdc._names_twice(keys)
-        ~ ' else false end or case when contains(substr(' ~ ddl ~ ", 3), '\"text\":') then "
-        ~ spark_cdc._names_twice('json_object_keys(' ~ ddl ~ ')') ~ ' else false end)'
-    ) -}}
+    {{- return({
+        'schema.source: a field stands twice': spark_cdc._has_duplicate_column('message.`schema`.source'),
+        'schema: a field stands twice': "case when octet_length(value) - octet_length(replace(value, '\"source\"', '')) > 8 "
+            ~ "or contains(value, '\\\\u006') or contains(value, '\\\\u007') then " ~ spark_cdc._names_twice(keys) ~ ' else false end',
+        'payload.ddl: a field stands twice': 'case when contains(substr(' ~ ddl ~ ", 3), '\"text\":') then "
+            ~ spark_cdc._names_twice('json_object_keys(' ~ ddl ~ ')') ~ ' else false end',
+    }) -}}
 {%- endmacro -%}

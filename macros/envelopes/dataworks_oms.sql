@@ -25,7 +25,6 @@
     {%- set statement = spark_cdc._dataworks_statement('message.payload.ddl', also_bare=true) -%}
     {%- set database, schema, table = "message.`schema`.source['dbName']", "message.`schema`.source['schema']",
         "message.`schema`.source['table']" -%}
-    {%- set named_twice = spark_cdc._dataworks_names_source_twice('message.payload.ddl', 'oms') -%}
     {%- set fault = spark_cdc._dataworks_ddl_fault(op, ddl, statement, table, schema, database) -%}
     {%- set is_truncate = op ~ " = 'QUERY' and " ~ spark_cdc._truncates_a_table(statement) -%}
     {%- set sequence = spark_cdc._order_number('message.payload.scn', nulls=['null']) -%}
@@ -40,25 +39,32 @@
             else 'other'
         end
     {%- endset -%}
-    {%- set no_image -%}
-        ({{ op }} in ('INSERT', 'UPDATE') and not {{ after }})
-        or ({{ op }} = 'DELETE' and not {{ before }})
-    {%- endset -%}
+    {%- set contradictions = {
+        'payload.before: a row, and payload.op is not UPDATE or DELETE': op ~ " not in ('UPDATE', 'DELETE') and " ~ before,
+        'payload.after: a row, and payload.op is not UPDATE or INSERT': op ~ " not in ('UPDATE', 'INSERT') and " ~ after,
+        'schema.source: missing': '(' ~ op ~ ' in (' ~ spark_cdc._literals(rows + ['TRUNCATE']) ~ ') or ' ~ is_truncate
+            ~ ') and message.`schema`.source is null',
+        'payload.ddl: a statement, and payload.op is not a DDL': op ~ ' not in (' ~ spark_cdc._literals(ddl + ['TRUNCATE']) ~ ') and '
+            ~ statement ~ ' is not null',
+        'payload.before.data: missing': 'message.payload.before is not null and message.payload.before.data is null',
+        'payload.ddl.text: not a text': spark_cdc._dataworks_truncates_otherwise(op, 'message.payload.ddl', statement),
+    } -%}
     {#- The page knows version 2.0 alone. -#}
-    {%- set contradiction -%}
-        ({{ op }} not in ('UPDATE', 'DELETE') and {{ before }})
-        or ({{ op }} not in ('UPDATE', 'INSERT') and {{ after }})
-        or (({{ op }} in ({{ spark_cdc._literals(rows + ['TRUNCATE']) }}) or {{ is_truncate }}) and message.`schema`.source is null)
-        or ({{ op }} not in ({{ spark_cdc._literals(ddl + ['TRUNCATE']) }}) and {{ statement }} is not null)
-        or (message.payload.before is not null and message.payload.before.data is null)
-        or {{ spark_cdc._is_nested({'dbName': database, 'schema': schema, 'table': table}) }}
-        or message.version <> '2.0'
-        or {{ spark_cdc._dataworks_truncates_otherwise(op, 'message.payload.ddl', statement) }}
-        or {{ spark_cdc._dataworks_has_no_time() }}
-    {%- endset -%}
+    {%- do contradictions.update({'version: not 2.0': "message.version <> '2.0'"}) -%}
+    {%- do contradictions.update(spark_cdc._rules_of_names({
+        'schema.source.dbName': database, 'schema.source.schema': schema, 'schema.source.table': table
+    })) -%}
+    {%- do contradictions.update(spark_cdc._dataworks_rules_of_time()) -%}
     {%- set errors = dict(
-        spark_cdc._errors_of_op(op, rows + ddl + control), duplicate_key=named_twice, no_image=no_image,
-        other_structure=contradiction, fault=fault, no_sequence=sequence ~ ' is null'
+        spark_cdc._errors_of_op('payload.op', op, rows + ddl + control),
+        duplicate_key=spark_cdc._dataworks_rules_of_names_once('message.payload.ddl', 'oms'),
+        no_image={
+            'payload.after.data: no columns': op ~ " in ('INSERT', 'UPDATE') and not " ~ after,
+            'payload.before.data: no columns': op ~ " = 'DELETE' and not " ~ before,
+        },
+        other_structure=contradictions,
+        fault=fault,
+        no_sequence={'payload.scn: neither a whole number nor the text null': sequence ~ ' is null'}
     ) -%}
     {%- set columns = 'message.`schema`.column' -%}
     {{- return({

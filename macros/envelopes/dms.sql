@@ -41,40 +41,46 @@ struct<
             or ({{ type }} = 'control' and {{ op }} in ({{ spark_cdc._literals(control) }}))
         )
     {%- endset -%}
-    {%- set no_image = '(' ~ type ~ " = 'data' and coalesce(size(message.data), 0) < 1)" -%}
     {#- The endpoint leaves out what is NULL or empty unless it is told not to: which of both, no message tells. -#}
     {%- set has_partner = 'map_contains_key(message.data, substr(name, 4))' -%}
-    {%- set null_left_out -%}
-        (
-            {{ op }} = 'update'
-            and (
-                size(array_except(map_keys(message.`before-image`), map_keys(message.data))) > 0
-                or (
-                    message.`before-image` is null
-                    and contains(value, '"BI_')
-                    and exists(map_keys(message.data), name -> startswith(name, 'BI_') and {{ has_partner }})
-                    and exists(map_keys(message.data), name -> startswith(name, 'BI_') and not {{ has_partner }})
+    {%- set left_out -%}
+        case
+            when message.`before-image` is not null
+                then array_except(map_keys(message.`before-image`), map_keys(message.data))
+            when contains(value, '"BI_')
+                and exists(map_keys(message.data), name -> startswith(name, 'BI_') and {{ has_partner }})
+                then transform(
+                    filter(map_keys(message.data), name -> startswith(name, 'BI_') and not {{ has_partner }}),
+                    name -> substr(name, 4)
                 )
-            )
-        )
+        end
     {%- endset -%}
-    {#- The page adds a row before to updates only, and a row to data records. -#}
-    {%- set contradicts = '(' ~ op ~ " <> 'update' and coalesce(size(message.`before-image`) > 0, false) or " ~ type
-        ~ " = 'control' and coalesce(size(message.data) > 0, false))" -%}
+    {%- set null_left_out = spark_cdc._let(
+        'left_out', 'case when ' ~ op ~ " = 'update' then " ~ left_out ~ ' end',
+        'case when size(left_out) > 0 then '
+            ~ spark_cdc._error_of('null_left_out', "concat('data: columns of the row before are missing: ', array_join(left_out, ', '))")
+            ~ ' end'
+    ) -%}
     {%- set commit_time = 'message.metadata.`commit-timestamp`' -%}
     {%- set committed_at = 'case when ' ~ commit_time ~ " rlike r'(?:Z|[+-][0-9]{2}:?[0-9]{2})\\z' then "
         ~ spark_cdc._timestamp_value(commit_time, 'timestamp', 'text', 'UTC') ~ ' end' -%}
     {%- set errors = {
-        'other_format': type ~ ' is null or ' ~ op ~ ' is null',
-        'unknown_op': 'not ' ~ is_known,
-        'no_image': no_image,
-        'other_structure': '(' ~ commit_time ~ " <> '' and " ~ committed_at ~ ' is null) or ' ~ contradicts ~ ' or '
-            ~ spark_cdc._is_nested({
-                'schema-name': 'message.metadata.`schema-name`', 'table-name': 'message.metadata.`table-name`'
-            }),
+        'other_format': {
+            'metadata.record-type: missing': type ~ ' is null',
+            'metadata.operation: missing': op ~ ' is null',
+        },
+        'unknown_op': {'metadata.operation: not an operation of the format, or not one of metadata.record-type': 'not ' ~ is_known},
+        'no_image': {'data: no row': type ~ " = 'data' and coalesce(size(message.data), 0) < 1"},
+        'other_structure': dict({
+            'metadata.commit-timestamp: not a date with a time and a zone': commit_time ~ " <> '' and " ~ committed_at ~ ' is null',
+            'before-image: a row, and metadata.operation is not update': op ~ " <> 'update' and size(message.`before-image`) > 0",
+            'data: a row, and metadata.record-type is control': type ~ " = 'control' and size(message.data) > 0",
+        }, **spark_cdc._rules_of_names({
+            'metadata.schema-name': 'message.metadata.`schema-name`', 'metadata.table-name': 'message.metadata.`table-name`'
+        })),
     } -%}
     {%- if dialect != 'nulls_left_out' -%}
-        {%- do errors.update({'null_left_out': null_left_out}) -%}
+        {%- do errors.update({'fault': null_left_out}) -%}
     {%- endif -%}
     {%- set columns = 'message.control.`table-def`.columns' -%}
     {{- return({

@@ -45,31 +45,6 @@ struct<
             else {{ spark_cdc._ddl_fault('message.sql', 'message.`table`', qualifier) }}
         end
     {%- endset -%}
-    {#- A row of the full load may well be called an INSERT by the other field. -#}
-    {%- set two_types -%}
-        (
-            message.opType <> message.type
-            and (message.type in ({{ spark_cdc._literals(rows) }}) or message.opType in ({{ spark_cdc._literals(rows) }}))
-            and not (message.type = 'INIT' and message.opType = 'INSERT')
-        )
-    {%- endset -%}
-    {#- `sql` is said to be empty beside a row, and the flag to say what is DDL. -#}
-    {%- set other_statement -%}
-        (
-            (message.type in ('INSERT', 'UPDATE', 'DELETE') and trim(message.sql) <> '')
-            or (message.type in ('DDL', 'INIT_DDL') and not coalesce(message.isDdl, true))
-            or case when message.type = 'TRUNCATE' then {{ spark_cdc._is_other_statement('message.sql') }} else false end
-        )
-    {%- endset -%}
-    {%- set names = {
-        'database': 'message.database', 'schema': 'message.`schema`', 'table': 'message.`table`', 'dbType': 'message.dbType',
-    } -%}
-    {%- set other_row -%}
-        ({{ spark_cdc._is_nested(names) }}
-        or (message.type in ('INSERT', 'INIT') and {{ spark_cdc._holds_a_row('message.old') }})
-        or (message.type = 'DELETE' and size(message.old) > 0 and {{ spark_cdc._other_rows('message.data', 'message.old') }}))
-    {%- endset -%}
-    {%- set rows_of_none = '(not ' ~ is_row ~ ' and (size(message.data) > 0 or size(message.old) > 0))' -%}
     {%- set sequence = spark_cdc._whole_number('message.id') -%}
     {%- set kind -%}
         case
@@ -79,31 +54,68 @@ struct<
         end
     {%- endset -%}
     {%- set row_list = "case message.type when 'DELETE' then message.old else message.data end" -%}
-    {%- set no_rows -%}
-        (coalesce(size({{ row_list }}), 0) < 1 or exists({{ row_list }}, image -> coalesce(size(image), 0) < 1))
-    {%- endset -%}
-    {%- set lengths_differ -%}
-        (message.type = 'UPDATE' and size(message.old) > 0 and size(message.old) <> size(message.data))
-    {%- endset -%}
     {#- The page does not list the names: one that is surely of another dialect is refused. -#}
     {%- set foreign = {
         'postgresql': 'mysql|mariadb|oracle|sql ?server|mongo',
         'oracle': 'mysql|mariadb|postgres|gaussdb|sql ?server|mongo',
         'sqlserver': 'mysql|mariadb|postgres|gaussdb|oracle|mongo',
     } -%}
-    {%- set other_source = 'message.dbType is not null' if dialect == 'mysql'
-        else "(message.dbType is null or message.dbType rlike '(?i)" ~ foreign[dialect] ~ "')" -%}
+    {%- set other_format = {'type: missing': 'message.type is null'} -%}
+    {%- if dialect == 'mysql' -%}
+        {%- do other_format.update({'dbType: only the other dialects have it': 'message.dbType is not null'}) -%}
+    {%- else -%}
+        {%- do other_format.update({
+            'dbType: missing, as in the dialect mysql': 'message.dbType is null',
+            'dbType: a source of another dialect or format': "message.dbType rlike '(?i)" ~ foreign[dialect] ~ "'",
+        }) -%}
+    {%- endif -%}
+    {#- A row of the full load may well be called an INSERT by the other field. -#}
+    {%- set two_types -%}
+        (
+            message.opType <> message.type
+            and (message.type in ({{ spark_cdc._literals(rows) }}) or message.opType in ({{ spark_cdc._literals(rows) }}))
+            and not (message.type = 'INIT' and message.opType = 'INSERT')
+        )
+    {%- endset -%}
+    {#- `sql` is said to be empty beside a row, and the flag to say what is DDL. -#}
+    {%- set other_structure = {
+        'opType: another operation than type': two_types,
+        'data: rows, and type is not a row operation': 'not ' ~ is_row ~ ' and size(message.data) > 0',
+        'old: rows, and type is not a row operation': 'not ' ~ is_row ~ ' and size(message.old) > 0',
+        'old: a row in an insert': "message.type in ('INSERT', 'INIT') and " ~ spark_cdc._holds_a_row('message.old'),
+        'data: another row than old has, in a DELETE': "message.type = 'DELETE' and size(message.old) > 0 and "
+            ~ spark_cdc._other_rows('message.data', 'message.old'),
+        'sql: a statement, and type is a row operation': "message.type in ('INSERT', 'UPDATE', 'DELETE') and trim(message.sql) <> ''",
+        'isDdl: false, and type is a DDL': "message.type in ('DDL', 'INIT_DDL') and not coalesce(message.isDdl, true)",
+        'sql: not the TRUNCATE that type says': "case when message.type = 'TRUNCATE' then "
+            ~ spark_cdc._is_other_statement('message.sql') ~ ' else false end',
+    } -%}
+    {%- do other_structure.update(spark_cdc._rules_of_milliseconds('es', 'message.es')) -%}
+    {%- do other_structure.update(spark_cdc._rules_of_names({
+        'database': 'message.database', 'schema': 'message.`schema`', 'table': 'message.`table`', 'dbType': 'message.dbType',
+    })) -%}
+    {%- set of_delete = "message.type = 'DELETE' and " -%}
     {%- set errors = {
-        'other_format': 'message.type is null or ' ~ other_source,
-        'unknown_op': 'not (' ~ is_row ~ ' or ' ~ is_ddl ~ ') or (' ~ is_row ~ ' and coalesce(message.isDdl, false))',
-        'other_structure': [
-            two_types, rows_of_none, other_row, other_statement, spark_cdc._beyond_the_calendar('message.es'),
-        ] | join(' or '),
-        'no_rows': is_row ~ ' and ' ~ no_rows,
-        'no_image': 'case when ' ~ is_ddl ~ " and message.type <> 'TRUNCATE' then " ~ no_statement ~ ' else false end',
-        'array_lengths_differ': lengths_differ,
+        'other_format': other_format,
+        'unknown_op': {
+            'type: not an operation of the format, and isDdl is not true': 'not (' ~ is_row ~ ' or ' ~ is_ddl ~ ')',
+            'isDdl: true, and type is a row operation': is_row ~ ' and coalesce(message.isDdl, false)',
+        },
+        'other_structure': other_structure,
+        'no_rows': {
+            'old: no row, and a DELETE has its row there': of_delete ~ 'coalesce(size(message.old), 0) < 1',
+            'data: no row': is_row ~ ' and coalesce(size(' ~ row_list ~ '), 0) < 1',
+            'old[]: a row without columns': of_delete ~ 'exists(message.old, image -> coalesce(size(image), 0) < 1)',
+            'data[]: a row without columns': is_row ~ ' and exists(' ~ row_list ~ ', image -> coalesce(size(image), 0) < 1)',
+        },
+        'no_image': {
+            'sql: no statement': 'case when ' ~ is_ddl ~ " and message.type <> 'TRUNCATE' then " ~ no_statement ~ ' else false end'
+        },
+        'array_lengths_differ': {
+            'old: not as many rows as data': "message.type = 'UPDATE' and size(message.old) > 0 and size(message.old) <> size(message.data)"
+        },
         'fault': truncate_fault,
-        'no_sequence': '(' ~ is_row ~ ' or ' ~ is_truncate ~ ') and ' ~ sequence ~ ' is null',
+        'no_sequence': {'id: not a whole number': '(' ~ is_row ~ ' or ' ~ is_truncate ~ ') and ' ~ sequence ~ ' is null'},
     } -%}
     {#- Of PostgreSQL itself `es` is the time of another transaction: no time is better than a wrong one. -#}
     {%- set has_commit_time = 'message.es > 0' ~ (" and startswith(message.dbType, 'GaussDB')" if dialect == 'postgresql' else '') -%}

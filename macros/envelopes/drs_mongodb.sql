@@ -36,43 +36,22 @@ struct<
     {%- endset -%}
     {%- set kind = "case when message.op = 'DDL' then 'ddl' else 'rows' end" -%}
     {#- recordType says what `op` was done to: a DELETE of `doc` takes a document, any other one something else. -#}
-    {%- set unknown -%}
+    {%- set other_record -%}
         case message.op
             when 'INSERT' then not message.recordType <=> 'insert'
             when 'UPDATE' then not coalesce(message.recordType in ('update', 'replace'), false)
             when 'DELETE' then not message.recordType <=> 'doc'
-            when 'DDL' then false
-            else true
+            else false
         end
     {%- endset -%}
     {#-
         A document is a text: from_json would give an object as the text of one, with other numbers, and a field of that object may
         have the name too. A quote inside a text is escaped.
     -#}
-    {%- set no_text -%}
-        (
-            (message.value is not null and not value rlike r'"value"\s*+:\s*+"')
-            or (message.`where` is not null and not value rlike r'"where"\s*+:\s*+"')
-            or value rlike r'"value"\s*+:\s*+[^"n]'
-            or value rlike r'"where"\s*+:\s*+[^"n]'
-        )
-    {%- endset -%}
     {%- set sequence -%}
         case when message.clusterTime rlike r'^[0-9]{1,19}:[0-9]{1,19}\z' then transform(
             split(message.clusterTime, ':'), part -> cast(part as decimal(20,0))
         ) end
-    {%- endset -%}
-    {#- The server keeps a document's `_id` for life. -#}
-    {%- set no_document -%}
-        (
-            (event.document is null and event.update is null)
-            or (nullif(message.`where`, '') is not null and event.identity is null)
-            or coalesce(
-                message.recordType = 'replace' and event.identity is not null
-                and (event.identity['_id'] is null or event.identity['_id'] <> event.document['_id']),
-                false
-            )
-        )
     {%- endset -%}
     {#- The page shows MongoDB; Huawei's own services of its kind have other names, as DDS: what is surely no such is refused. -#}
     {%- set other_source = "coalesce(message.dbType rlike '(?i)mysql|mariadb|postgres|oracle|sql ?server|gaussdb(?!.*mongo)', "
@@ -85,16 +64,50 @@ struct<
         ), false) else false end
     {%- endset -%}
     {%- set is_row = "message.op <> 'DDL'" -%}
-    {%- set errors = {
-        'other_format': 'message.op is null or ' ~ other_source ~ ' or (message.coll is null and ' ~ is_row ~ ')',
-        'unknown_op': unknown,
-        'other_structure': no_text ~ ' or (' ~ is_row ~ ' and ' ~ two_documents ~ ') or '
-            ~ spark_cdc._beyond_the_calendar('message.es') ~ ' or ' ~ spark_cdc._is_nested({'db': 'message.db', 'coll': 'message.coll'}),
-        'no_sequence': is_row ~ ' and ' ~ sequence ~ ' is null',
-        'no_image': is_row ~ ' and ' ~ no_document
-            ~ " and (message.value is null or (message.recordType = 'update' and message.`where` is null))",
-        'broken_document': is_row ~ ' and ' ~ no_document,
+    {%- set no_document = {
+        'value: not a document, or not an update that a server makes': 'event.document is null and event.update is null',
+        'where: not a document': "nullif(message.`where`, '') is not null and event.identity is null",
     } -%}
+    {#- The server keeps a document's `_id` for life. -#}
+    {%- set other_id -%}
+        (
+            message.recordType = 'replace' and event.identity is not null
+            and (event.identity['_id'] is null or event.identity['_id'] <> event.document['_id'])
+        )
+    {%- endset -%}
+    {%- set is_no_document = is_row ~ ' and (' ~ no_document.values() | join(' or ') ~ ' or ' ~ other_id ~ ')' -%}
+    {%- set other_structure = {} -%}
+    {%- for name in ['value', 'where'] -%}
+        {%- do other_structure.update({
+            name ~ ': not a text': '(message.`' ~ name ~ "` is not null and not value rlike r'\"" ~ name ~ "\"\\s*+:\\s*+\"' or value rlike r'\""
+                ~ name ~ "\"\\s*+:\\s*+[^\"n]')"
+        }) -%}
+    {%- endfor -%}
+    {%- do other_structure.update({'where: another document than value': is_row ~ ' and ' ~ two_documents}) -%}
+    {%- do other_structure.update(spark_cdc._rules_of_milliseconds('es', 'message.es')) -%}
+    {%- do other_structure.update(spark_cdc._rules_of_names({'db': 'message.db', 'coll': 'message.coll'})) -%}
+    {%- set errors = {
+        'other_format': {
+            'op: missing': 'message.op is null',
+            'dbType: a source of another format': other_source,
+            'coll: missing': 'message.coll is null and ' ~ is_row,
+        },
+        'unknown_op': {
+            'op: not an operation of the format': "message.op not in ('INSERT', 'UPDATE', 'DELETE', 'DDL')",
+            'recordType: not one of op': other_record,
+        },
+        'other_structure': other_structure,
+        'no_sequence': {'clusterTime: not two whole numbers with a colon between them': is_row ~ ' and ' ~ sequence ~ ' is null'},
+        'no_image': {
+            'value: missing': is_no_document ~ ' and message.value is null',
+            'where: missing in an update': is_no_document ~ " and message.recordType = 'update' and message.`where` is null",
+        },
+        'broken_document': {},
+    } -%}
+    {%- for detail, condition in no_document.items() -%}
+        {%- do errors.broken_document.update({detail: is_row ~ ' and ' ~ condition}) -%}
+    {%- endfor -%}
+    {%- do errors.broken_document.update({'where._id: another one than value._id, or none': is_row ~ ' and ' ~ other_id}) -%}
     {{- return({
         'event': event,
         'event_calls_python': true,

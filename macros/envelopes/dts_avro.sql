@@ -47,44 +47,39 @@ struct<
             else 'other'
         end
     {%- endset -%}
-    {%- set no_image -%}
-        ({{ operation }} in ('INSERT', 'UPDATE', 'INIT') and coalesce(size(message.afterImages), 0) < 1)
-        or ({{ operation }} = 'DELETE' and coalesce(size(message.beforeImages), 0) < 1)
-        or case when {{ operation }} = 'DDL' then {{ spark_cdc._is_no_statement("coalesce(message.afterText, '')") }} else false end
-    {%- endset -%}
-    {#- What the vendor's own reader does not know is let pass only where it can hold no change of a row. -#}
-    {%- set unknown -%}
-        {{ operation }} not in ({{ spark_cdc._literals(rows + marks + others) }})
-        or (
-            {{ operation }} in ({{ spark_cdc._literals(others) }})
-            and coalesce(message.beforeImages, message.afterImages) is not null
-        )
-    {%- endset -%}
-    {%- set contradiction -%}
-        ({{ operation }} in ({{ spark_cdc._literals(marks) }}) and (size(message.beforeImages) > 0 or size(message.afterImages) > 0))
-        or (
-            {{ operation }} in ({{ spark_cdc._literals(marks) }}) and {{ operation }} <> 'DDL'
-            and coalesce(message.beforeText, message.afterText) is not null
-        )
-    {%- endset -%}
+    {%- set no_statement = 'case when ' ~ operation ~ " = 'DDL' then "
+        ~ spark_cdc._is_no_statement("coalesce(message.afterText, '')") ~ ' else false end' -%}
+    {%- set is_mark = operation ~ ' in (' ~ spark_cdc._literals(marks) ~ ')' -%}
     {#- What stands in the place of the other row would be lost without a word. -#}
-    {%- set other_row -%}
-        ({{ operation }} in ('INSERT', 'INIT') and size(message.beforeImages) > 0)
-        or ({{ operation }} in ('INSERT', 'UPDATE', 'INIT', 'DDL') and message.beforeText is not null)
-        or ({{ operation }} = 'DELETE' and message.afterText is not null)
-        or (
-            {{ operation }} = 'DELETE' and size(message.afterImages) > 0
-            and map_entries(message.afterImages) <> map_entries(message.beforeImages)
-        )
-    {%- endset -%}
-    {%- set other_name = "(size(" ~ names ~ ") > 3 or startswith(message.objectName, '.') or contains(message.objectName, '..'))" -%}
+    {%- set other_structure = {
+        'beforeImages: a row, and operation has none': is_mark ~ ' and size(message.beforeImages) > 0',
+        'afterImages: a row, and operation has none': is_mark ~ ' and size(message.afterImages) > 0',
+        'beforeImages: a text, and operation has none': is_mark ~ ' and message.beforeText is not null',
+        'afterImages: a text, and operation has none': is_mark ~ ' and ' ~ operation ~ " <> 'DDL' and message.afterText is not null",
+        'beforeImages: a row in an insert': operation ~ " in ('INSERT', 'INIT') and size(message.beforeImages) > 0",
+        'beforeImages: a text in the place of a row': operation ~ " in ('INSERT', 'UPDATE', 'INIT') and message.beforeText is not null",
+        'afterImages: a text in the place of a row': operation ~ " = 'DELETE' and message.afterText is not null",
+        'afterImages: another row than beforeImages has, in a DELETE': operation ~ " = 'DELETE' and size(message.afterImages) > 0 "
+            ~ 'and map_entries(message.afterImages) <> map_entries(message.beforeImages)',
+        'objectName: not one to three names with dots between them': '(size(' ~ names
+            ~ ") > 3 or startswith(message.objectName, '.') or contains(message.objectName, '..'))",
+    } -%}
+    {%- do other_structure.update(spark_cdc._rules_of_seconds('sourceTimestamp', 'message.sourceTimestamp')) -%}
+    {#- What the vendor's own reader does not know is let pass only where it can hold no change of a row. -#}
     {%- set errors = {
-        'other_format': operation ~ ' is null',
-        'unknown_op': unknown,
-        'array_lengths_differ': 'message.imagesWithoutNames',
-        'no_image': no_image,
-        'other_structure': contradiction ~ ' or ' ~ other_row ~ ' or ' ~ other_name
-            ~ ' or message.sourceTimestamp > 253402300799',
+        'other_format': {'operation: missing': operation ~ ' is null'},
+        'unknown_op': {
+            'operation: not an operation of the format': operation ~ ' not in (' ~ spark_cdc._literals(rows + marks + others) ~ ')',
+            'operation: not known to hold rows, and there is one': operation ~ ' in (' ~ spark_cdc._literals(others)
+                ~ ') and coalesce(message.beforeImages, message.afterImages) is not null',
+        },
+        'array_lengths_differ': {'fields: not as many as the values of a row': 'message.imagesWithoutNames'},
+        'no_image': {
+            'afterImages: no columns': operation ~ " in ('INSERT', 'UPDATE', 'INIT') and coalesce(size(message.afterImages), 0) < 1",
+            'beforeImages: no columns': operation ~ " = 'DELETE' and coalesce(size(message.beforeImages), 0) < 1",
+            'afterImages: no statement': no_statement,
+        },
+        'other_structure': other_structure,
         'fault': truncate_fault,
     } -%}
     {%- set codes -%}

@@ -29,18 +29,16 @@ struct<
     {%- set field = spark_cdc._goldengate_field -%}
     {%- set op, pos, table, op_ts = field('op_type', dialect), field('pos', dialect), field('table', dialect), field('op_ts', dialect) -%}
     {%- set image = spark_cdc._goldengate_image(dialect) -%}
-    {%- set no_image = '(' ~ op ~ " in ('I', 'U', 'D') and coalesce(size(" ~ image ~ '), 0) < 1)' -%}
     {%- set sequence = spark_cdc._whole_number(pos) -%}
+    {%- set other_structure = {} -%}
     {#- A value that is there and said to be missing: which is true cannot be known. -#}
-    {%- set contradictions = [] -%}
-    {%- for image in (['message'] if dialect == 'row' else ['message.before', 'message.after']) -%}
-        {%- do contradictions.append(
-            'exists(map_entries(' ~ image ~ "), entry -> endswith(entry.key, '_isMissing') and entry.value = 'true' and "
-            ~ image ~ '[left(entry.key, length(entry.key) - 10)] is not null)'
-        ) -%}
+    {%- for name, image in ({'the row': 'message'} if dialect == 'row' else {'before': 'message.before', 'after': 'message.after'}).items() -%}
+        {%- do other_structure.update({
+            name ~ ': a value beside the _isMissing of its column': "contains(value, '_isMissing') and exists(map_entries(" ~ image
+                ~ "), entry -> endswith(entry.key, '_isMissing') and entry.value = 'true' and " ~ image
+                ~ '[left(entry.key, length(entry.key) - 10)] is not null)'
+        }) -%}
     {%- endfor -%}
-    {%- set contradicts = "(contains(value, '_isMissing') and (coalesce("
-        ~ contradictions | join(', false) or coalesce(') ~ ', false)))' -%}
     {#- A message of the other dialect: its images would be taken for columns. -#}
     {%- if dialect == 'row' -%}
         {%- set holds_images -%}
@@ -50,22 +48,37 @@ struct<
                 else false
             end
         {%- endset -%}
-        {%- set contradicts = '(' ~ contradicts ~ ' or ' ~ holds_images ~ ')' -%}
+        {%- do other_structure.update({'before or after: an object, as in the dialect operation': holds_images}) -%}
     {%- endif -%}
     {#- A row beside the truncate of its table: nobody knows which of the two happened. -#}
     {%- set values = 'map_values(' ~ image ~ ')' if dialect == 'row'
         else 'concat(coalesce(map_values(message.before), array()), coalesce(map_values(message.after), array()))' -%}
-    {%- set two_rows = 'false' if dialect == 'row' else "(message.op_type = 'I' and coalesce(size(message.before) > 0, false) "
-        ~ "or message.op_type = 'D' and coalesce(size(message.after) > 0, false))" -%}
+    {%- do other_structure.update({
+        'op_type: a TRUNCATE with a row': op ~ " = 'T' and exists(" ~ values ~ ', text -> text is not null)'
+    }) -%}
+    {%- if dialect != 'row' -%}
+        {%- do other_structure.update({
+            'before: a row in an insert': "message.op_type = 'I' and size(message.before) > 0",
+            'after: a row in a delete': "message.op_type = 'D' and size(message.after) > 0",
+        }) -%}
+    {%- endif -%}
     {%- set parts = "split(" ~ table ~ ", r'\\.')" -%}
     {#- Flink's writer names no table and has neither of these: the topic is then the table. -#}
-    {%- set no_name = '(array_contains(' ~ parts ~ ", '') or " ~ table ~ ' is null and coalesce(' ~ pos ~ ', ' ~ op_ts
-        ~ ') is not null)' -%}
-    {%- set row_of_truncate = '(' ~ op ~ " = 'T' and exists(" ~ values ~ ', text -> text is not null))' -%}
+    {%- do other_structure.update({
+        'table: a part of the name is empty': 'array_contains(' ~ parts ~ ", '')",
+        'table: missing, and pos or op_ts is there': table ~ ' is null and coalesce(' ~ pos ~ ', ' ~ op_ts ~ ') is not null',
+    }) -%}
+    {%- set time = spark_cdc._goldengate_time(op_ts) -%}
+    {%- do other_structure.update(spark_cdc._rules_of_time_text('op_ts', op_ts, time)) -%}
+    {%- do other_structure.update(spark_cdc._rules_of_names({'table': table})) -%}
     {%- set errors = dict(
-        spark_cdc._errors_of_op(op, ['I', 'U', 'D', 'T']), no_image=no_image,
-        other_structure=[contradicts, row_of_truncate, two_rows, no_name, spark_cdc._is_nested({'table': table})] | join(' or '),
-        no_sequence=pos ~ ' is not null and ' ~ sequence ~ ' is null'
+        spark_cdc._errors_of_op('op_type', op, ['I', 'U', 'D', 'T']),
+        no_image={
+            ('the message: no columns' if dialect == 'row' else 'before or after: no columns'): op ~ " in ('I', 'U', 'D') and coalesce(size("
+                ~ image ~ '), 0) < 1'
+        },
+        other_structure=other_structure,
+        no_sequence={'pos: not a whole number': pos ~ ' is not null and ' ~ sequence ~ ' is null'}
     ) -%}
     {#- A name with a dot in it cannot be taken apart: then the whole text is the table's name. -#}
     {%- set part = namespace(names=[]) -%}
@@ -87,7 +100,7 @@ struct<
         'op': op,
         'sequence': 'array_compact(array(' ~ sequence ~ '))',
         'committed_at': 'case when ' ~ op_ts ~ " rlike r'(?:Z|[+-][0-9]{2}:?[0-9]{2})\\z' then "
-            ~ spark_cdc._timestamp_value(op_ts, 'timestamp', 'text', 'UTC') ~ ' end',
+            ~ spark_cdc._timestamp_value(time, 'timestamp', 'text', 'UTC') ~ ' end',
         'transaction_id': field('xid', dialect),
         'key_columns': key_columns,
         'column_types': none,
@@ -137,17 +150,17 @@ struct<
     {{- return("case when contains(value, '_isMissing') then " ~ known ~ ' else ' ~ image ~ ' end') -}}
 {%- endmacro -%}
 
-{#-
-    A time has a blank or, in old trails, a colon between date and time, and a blank may stand before the offset. How
-    binaries are written is not documented and differs by writer, so a model says it: without, no binary fits.
--#}
+{#- As Spark reads it: of old trails a colon stands between date and time, and a blank may stand before the offset. -#}
+{%- macro _goldengate_time(text) -%}
+    {{- return(spark_cdc._without_blank_before_offset('regexp_replace(' ~ text ~ ", '^([0-9]{4}-[0-9]{2}-[0-9]{2}):', '$1 ')")) -}}
+{%- endmacro -%}
+
+{#- How binaries are written is not documented and differs by writer, so a model says it: without, no binary fits. -#}
 {%- macro default__goldengate_value(text, column, time_zone, dialect) -%}
     {%- if column.encoding is none and column.family == 'binary' -%}
         {{- return('cast(null as binary)') -}}
     {%- elif column.encoding is none and column.family in ['date', 'timestamp', 'timestamp_ntz'] -%}
-        {%- set with_blank = spark_cdc._without_blank_before_offset(
-            'regexp_replace(' ~ text ~ ", '^([0-9]{4}-[0-9]{2}-[0-9]{2}):', '$1 ')"
-        ) -%}
+        {%- set with_blank = spark_cdc._goldengate_time(text) -%}
         {%- if column.family == 'date' -%}
             {{- return(spark_cdc._date_of_midnight(with_blank, column)) -}}
         {%- endif -%}

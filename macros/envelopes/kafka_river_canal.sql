@@ -44,49 +44,42 @@ struct<
             ) or exists(message.keys, name -> left(name, 1) in ('{', '[')) else false end,
             -- the flag `null` is false or missing where `v` has a text; of an update each column says if it was changed, and of
             -- one that was not changed no other value is told
-            'is_sound', forall(cells, c ->
-                c.name is not null
-                and case coalesce(c.is_null, 'false')
-                    when 'false' then true
-                    when 'true' then coalesce(c.text, '') = ''
-                    else false
-                end
-                and case when message.event = 'u' then coalesce(c.updated, '') in ('true', 'false')
-                    else coalesce(c.updated, 'true') = 'true' end
-                and (message.event = 'u' and c.updated = 'true' or c.old is null or c.old <=> c.text)
+            'fault', get(array_compact(transform(cells, c -> case
+                when c.name is null then 'columns[].n: missing'
+                when c.is_null not in ('true', 'false') then 'columns[].null: neither true nor false'
+                when c.is_null = 'true' and c.text <> '' then 'columns[].v: a value, and null is true'
+                when message.event = 'u' and coalesce(c.updated, '') not in ('true', 'false')
+                    then 'columns[].updated: neither true nor false in an update'
+                when message.event <> 'u' and c.updated <> 'true' then 'columns[].updated: not true, and event is not u'
+                when not (message.event = 'u' and c.updated = 'true') and c.old is not null and not c.old <=> c.text
+                    then 'columns[].origin_val: another value than v, and updated is not true'
                 -- a key was never null, so this old key is not known
-                and not (
-                    message.event = 'u' and c.updated = 'true' and c.old is null
-                    and coalesce(array_contains(message.keys, c.name), false)
-                )
-            )
+                when message.event = 'u' and c.updated = 'true' and c.old is null and array_contains(message.keys, c.name)
+                    then 'columns[].origin_val: missing of a key that changed'
+            end)), 0)
         ))[0]
-    {%- endset -%}
-    {%- set no_image = 'coalesce(size(message.columns), 0) < 1' -%}
-    {%- set duplicate_key -%}
-        (
-            {{ spark_cdc._names_twice('event.names') }}
-            or exists(event.key_lists, names -> {{ spark_cdc._names_twice('names') }})
-        )
     {%- endset -%}
     {%- set committed_at = spark_cdc._instant('case when message.time > 0 then message.time end', 'milliseconds') -%}
     {#- A key of `keys`, too; where a name has an escape, its value cannot be searched for. -#}
     {%- set text = '"(?:[^"\\\\]++|\\\\.)*+"' -%}
     {%- set nested = '"(?:(?:n|v|origin_val)"\\s*+:|keys"\\s*+:\\s*+\\[(?:\\s*+(?:' ~ text ~ '|[^\\]\\[{",]++)\\s*+,)*+)\\s*+[\\[{]'
         ~ '|(?<!\\\\)(?:\\\\\\\\)*+\\\\u00[5-7](?:[^"\\\\]++|\\\\.)*+"\\s*+:' -%}
-    {%- set other_structure -%}
-        (
-            not coalesce(event.is_sound, false)
-            or coalesce(exists(message.keys, name -> name is null), false)
-            or (event.may_be_nested and value rlike r'{{ nested }}')
-            or (message.time > 0 and {{ committed_at }} is null)
-            or {{ spark_cdc._is_nested({'db': 'message.db', 'table': 'message.`table`'}) }}
-        )
-    {%- endset -%}
     {%- set errors = dict(
-        spark_cdc._errors_of_op('message.event', ['i', 'u', 'd']), no_image=no_image, duplicate_key=duplicate_key,
-        other_structure=other_structure, no_sequence=position ~ ' is null or ' ~ file_number ~ ' is null'
+        spark_cdc._errors_of_op('event', 'message.event', ['i', 'u', 'd']),
+        no_image={'columns: no column': 'coalesce(size(message.columns), 0) < 1'},
+        duplicate_key={
+            'columns[].n: a name stands twice': spark_cdc._names_twice('event.names'),
+            'columns[]: a field of a column stands twice': 'exists(event.key_lists, names -> ' ~ spark_cdc._names_twice('names') ~ ')',
+        },
+        fault='case when event.fault is not null then ' ~ spark_cdc._error_of('other_structure', 'event.fault') ~ ' end',
+        other_structure={
+            'keys[]: a name is null': 'exists(message.keys, name -> name is null)',
+            'columns[] or keys[]: an object or a list in the place of a text': "event.may_be_nested and value rlike r'" ~ nested ~ "'",
+        },
+        no_sequence={'binlog: not a position and the name of a numbered file': position ~ ' is null or ' ~ file_number ~ ' is null'}
     ) -%}
+    {%- do errors.other_structure.update(spark_cdc._rules_of_milliseconds('time', 'message.time')) -%}
+    {%- do errors.other_structure.update(spark_cdc._rules_of_names({'db': 'message.db', 'table': 'message.`table`'})) -%}
     {{- return({
         'event': event,
         'kind': "'rows'",

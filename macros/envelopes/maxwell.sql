@@ -6,6 +6,9 @@
     `xoffset` counts inside a transaction and the last row has none; `position` is there only when it is asked for, and never
     in a bootstrap; `ts` is whole seconds. Messages of one key stand in one partition when Maxwell is told to partition by
     database, table or primary key.
+
+    Dialects: `maxwell` (default) and `nulls_left_out` (Maxwell is told output_nulls=false: a column that is not in a row is
+    NULL).
 -#}
 {%- macro default__maxwell_schema(dialect, with_types) -%}
 struct<
@@ -26,28 +29,35 @@ struct<
     {%- set ddl = ['table-create', 'table-alter', 'table-drop', 'database-create', 'database-alter', 'database-drop'] -%}
     {%- set control = ['bootstrap-start', 'bootstrap-complete'] -%}
     {%- set is_ddl = 'message.type in (' ~ spark_cdc._literals(ddl) ~ ')' -%}
-    {%- set is_rows = '(message.type in (' ~ spark_cdc._literals(rows) ~ '))' -%}
-    {%- set no_image = '(' ~ is_rows ~ ' and coalesce(size(message.data), 0) < 1)' -%}
+    {%- set is_row = 'message.type in (' ~ spark_cdc._literals(rows) ~ ')' -%}
     {#- With output_nulls=false a column that became null is left out, and looks like one that is not in the message. -#}
-    {%- set nulls_left_out = "(message.type = 'update' and size(array_except(map_keys(message.old), map_keys(message.data))) > 0)" -%}
-    {#- The page has a row before in updates only, a row in row messages only; of a DDL `old` describes the table. -#}
-    {%- set other_row = '(' ~ is_rows ~ " and message.type <> 'update' and coalesce(size(message.old) > 0, false) or not " ~ is_rows
-        ~ ' and coalesce(size(message.data) > 0, false))' -%}
-    {#- Flink's writer names neither, and the topic is then the table. -#}
-    {%- set no_name = '(' ~ is_rows ~ " and coalesce(message.`table`, case when message.database is not null then '' end) = '')" -%}
+    {%- set left_out = 'array_except(map_keys(message.old), map_keys(message.data))' -%}
+    {%- set null_left_out = "case when message.type = 'update' and size(" ~ left_out ~ ') > 0 then '
+        ~ spark_cdc._error_of('null_left_out', "concat('data: columns of old are missing: ', array_join(" ~ left_out ~ ", ', '))")
+        ~ ' end' -%}
     {%- set kind -%}
-        case when {{ is_rows }} then 'rows' when {{ is_ddl }} then 'ddl' else 'other' end
+        case when {{ is_row }} then 'rows' when {{ is_ddl }} then 'ddl' else 'other' end
     {%- endset -%}
     {#- Seconds in rows, milliseconds in DDL. -#}
+    {%- set milliseconds, seconds = 'case when ' ~ is_ddl ~ ' then message.ts end', 'case when not ' ~ is_ddl ~ ' then message.ts end' -%}
     {%- set ts = 'case when ' ~ is_ddl ~ ' then ' ~ spark_cdc._instant('message.ts', 'milliseconds') ~ ' else '
         ~ spark_cdc._instant('message.ts', 'seconds') ~ ' end' -%}
     {%- set errors = dict(
-        spark_cdc._errors_of_op('message.type', rows + ddl + control), no_image=no_image,
-        other_structure=[
-            nulls_left_out, other_row, no_name, '(message.ts > 0 and ' ~ ts ~ ' is null)',
-            spark_cdc._is_nested({'database': 'message.database', 'table': 'message.`table`'}),
-        ] | join(' or ')
+        spark_cdc._errors_of_op('type', 'message.type', rows + ddl + control),
+        no_image={'data: no row': is_row ~ ' and coalesce(size(message.data), 0) < 1'},
+        other_structure={
+            'old: a row, and type is not update': is_row ~ " and message.type <> 'update' and size(message.old) > 0",
+            'data: a row, and type is not a row operation': 'not ' ~ is_row ~ ' and size(message.data) > 0',
+            'table: missing': is_row
+                ~ " and coalesce(message.`table`, case when message.database is not null then '' end) = ''",
+        }
     ) -%}
+    {%- do errors.other_structure.update(spark_cdc._rules_of_milliseconds('ts', milliseconds)) -%}
+    {%- do errors.other_structure.update(spark_cdc._rules_of_seconds('ts', seconds)) -%}
+    {%- do errors.other_structure.update(spark_cdc._rules_of_names({'database': 'message.database', 'table': 'message.`table`'})) -%}
+    {%- if dialect != 'nulls_left_out' -%}
+        {%- do errors.update({'fault': null_left_out}) -%}
+    {%- endif -%}
     {{- return({
         'kind': kind,
         'database_name': 'message.database',
@@ -64,12 +74,20 @@ struct<
     }) -}}
 {%- endmacro -%}
 
+{#-
+    With `nulls_left_out` a column that `old` lacks was NULL or did not change: of the row before only what `old` has is known,
+    and the key.
+-#}
 {%- macro default__maxwell_rows(dialect) -%}
+    {%- set nulls_left_out = dialect == 'nulls_left_out' -%}
+    {%- set deleted = 'message.data' if nulls_left_out else 'cast(map() as map<string,string>)' -%}
     {{- return({
         'op': "case message.type when 'bootstrap-insert' then 'snapshot' else message.type end",
         'image': 'message.data',
-        'before': "case message.type when 'delete' then cast(map() as map<string,string>) when 'update' then message.old end",
-        'overlays': true,
+        'before': "case message.type when 'delete' then " ~ deleted ~ " when 'update' then message.old end",
+        'overlays': not nulls_left_out,
+        'keeps_key': nulls_left_out,
+        'complete': 'true' if nulls_left_out else none,
     }) -}}
 {%- endmacro -%}
 

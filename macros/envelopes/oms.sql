@@ -55,55 +55,61 @@ struct<
             else 'other'
         end
     {%- endset -%}
-    {#- Nothing else tells that a DDL emptied its table. A number, a truth value or an object in the statement's place is none. -#}
-    {%- set no_image -%}
-        ({{ op }} in ('INSERT', 'UPDATE', 'ROW') and not {{ after }})
-        or ({{ op }} = 'DELETE' and not {{ before }})
-        or case
-            when {{ op }} = 'DDL' then not {{ spark_cdc._may_be_statement(ddl) }} or {{ spark_cdc._is_no_statement(ddl) }}
-            else false
-        end
-    {%- endset -%}
-    {%- set statement_twice -%}
-        ({{ op }} = 'DDL' and ({{ spark_cdc._has_duplicate_column('message.prevStruct') }}
-        or {{ spark_cdc._has_duplicate_column('message.postStruct') }}))
-        {%- if dialect == 'extended' %}
-        or size(array_remove(map_keys(message.prevStruct), '__light_type')) < size(message.prevStruct) - 1
-        or size(array_remove(map_keys(message.postStruct), '__light_type')) < size(message.postStruct) - 1
-        {%- endif %}
-    {%- endset -%}
     {%- set is_column = "name -> name not in ('ddl'" ~ (", '__light_type'" if dialect == 'extended') ~ ')' -%}
-    {#- A row beside the statement: nobody knows which of the two happened. -#}
-    {%- set row_of_ddl -%}
-        case
-            when {{ op }} = 'DDL' then coalesce(exists(map_keys(message.prevStruct), {{ is_column }}), false)
-                or coalesce(exists(map_keys(message.postStruct), {{ is_column }}), false)
-        end
-    {%- endset -%}
     {%- set committed_at = spark_cdc._instant(meta ~ '.`timestamp`', 'seconds') -%}
     {#- More than ten digits are of another unit than the page's seconds, and no task read a change before 1970. -#}
     {%- set no_time = meta ~ ".`timestamp` <> '' and not coalesce(" ~ committed_at
         ~ ' between timestamp_seconds(0) and timestamp_seconds(9999999999), false)' -%}
-    {%- set contradiction -%}
-        ({{ op }} in ('INSERT', 'ROW', 'HEARTBEAT') and {{ before }})
-        or ({{ op }} in ('DELETE', 'HEARTBEAT') and {{ after }})
-        or ({{ op }} = 'DDL' and {{ ddl_before }} <> {{ ddl_after }})
-        or {{ row_of_ddl }}
-        or ({{ op }} <> 'HEARTBEAT' and coalesce({{ meta }}.table_name, {{ meta }}.db) is null)
-        or {{ spark_cdc._is_nested({
-            'table_name': table, 'db': meta ~ '.db', 'record_primary_key': meta ~ '.record_primary_key'
-        }) }}
-    {%- endset -%}
+    {%- set twice, contradictions = {}, {} -%}
+    {%- for name in ['prevStruct', 'postStruct'] -%}
+        {%- set image = 'message.' ~ name -%}
+        {%- do twice.update({
+            name ~ ': a field stands twice': op ~ " = 'DDL' and " ~ spark_cdc._has_duplicate_column(image)
+        }) -%}
+        {%- if dialect == 'extended' -%}
+            {%- do twice.update({
+                name ~ '.__light_type: it stands twice': "size(array_remove(map_keys(" ~ image ~ "), '__light_type')) < size(" ~ image
+                    ~ ') - 1'
+            }) -%}
+        {%- endif -%}
+        {#- A row beside the statement: nobody knows which of the two happened. -#}
+        {%- do contradictions.update({
+            name ~ ': columns beside the statement of a DDL': op ~ " = 'DDL' and exists(map_keys(" ~ image ~ '), ' ~ is_column ~ ')'
+        }) -%}
+    {%- endfor -%}
+    {%- do contradictions.update({
+        'prevStruct: a row, and recordType is not UPDATE or DELETE': op ~ " in ('INSERT', 'ROW', 'HEARTBEAT') and " ~ before,
+        'postStruct: a row, and recordType is DELETE or HEARTBEAT': op ~ " in ('DELETE', 'HEARTBEAT') and " ~ after,
+        'prevStruct.ddl: another statement than postStruct.ddl': op ~ " = 'DDL' and " ~ ddl_before ~ ' <> ' ~ ddl_after,
+        'allMetaData.table_name: missing, and so is allMetaData.db': op ~ " <> 'HEARTBEAT' and coalesce(" ~ meta ~ '.table_name, ' ~ meta
+            ~ '.db) is null',
+        'allMetaData.timestamp: not seconds of ten digits or fewer': no_time,
+    }) -%}
+    {%- do contradictions.update(spark_cdc._rules_of_names({
+        'allMetaData.table_name': table, 'allMetaData.db': meta ~ '.db',
+        'allMetaData.record_primary_key': meta ~ '.record_primary_key',
+    })) -%}
     {#- A delete has its types in prevStruct. -#}
     {%- set types = "coalesce(element_at(message.postStruct, '__light_type'), "
         ~ "element_at(message.prevStruct, '__light_type'))" -%}
+    {#- Nothing else tells that a DDL emptied its table. A number, a truth value or an object in the statement's place is none. -#}
+    {%- set no_statement = 'case when ' ~ op ~ " = 'DDL' then not " ~ spark_cdc._may_be_statement(ddl) ~ ' or '
+        ~ spark_cdc._is_no_statement(ddl) ~ ' else false end' -%}
     {%- set errors = dict(
-        spark_cdc._errors_of_op(op, rows + ['DDL', 'HEARTBEAT']), duplicate_key=statement_twice, no_image=no_image,
-        fault=truncate_fault, other_structure=contradiction ~ ' or (' ~ no_time ~ ')', no_sequence=sequence ~ ' is null'
+        spark_cdc._errors_of_op('recordType', op, rows + ['DDL', 'HEARTBEAT']),
+        duplicate_key=twice,
+        no_image={
+            'postStruct: no columns': op ~ " in ('INSERT', 'UPDATE', 'ROW') and not " ~ after,
+            'prevStruct: no columns': op ~ " = 'DELETE' and not " ~ before,
+            'postStruct.ddl: not a statement': no_statement,
+        },
+        fault=truncate_fault,
+        other_structure=contradictions,
+        no_sequence={'allMetaData.storeDataSequence: not a whole number': sequence ~ ' is null'}
     ) -%}
     {%- if dialect != 'extended' -%}
         {#- As a column the types would hide that the topic is of the other dialect, which heartbeats alone do not tell. -#}
-        {%- do errors.update({'other_format': errors.other_format ~ ' or left(' ~ types ~ ", 1) = '{'"}) -%}
+        {%- do errors.other_format.update({'__light_type: only the dialect extended has it': 'left(' ~ types ~ ", 1) = '{'"}) -%}
     {%- endif -%}
     {{- return({
         'nested': spark_cdc._keys_of('allMetaData', spark_cdc._without_long_numbers('value', 'oms', dialect)),

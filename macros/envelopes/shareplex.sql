@@ -35,22 +35,28 @@ struct<
     {#- An update that changed nothing has no column in `data`, where `data` has only what changed. -#}
     {%- set updates = ['upd', 'UPDATE'] | select('in', ops) | list if dialect != 'flink' else [] -%}
     {%- set whole_rows = rows | reject('in', updates) | list -%}
-    {%- set no_image -%}
-        {{ op }} in ({{ spark_cdc._literals(rows) }}) and message.data is null
-        or {{ op }} in ({{ spark_cdc._literals(whole_rows) }}) and not {{ spark_cdc._has_columns('message.data') }}
-    {%- endset -%}
     {%- set time = 'message.meta.`time`' -%}
     {%- set table = 'message.meta.`table`' -%}
-    {%- set contradiction -%}
-        ({{ time }} <> '' and not ({{ time }} like '____-__-__%__:__%' and try_cast({{ time }} as timestamp) is not null))
-        {%- if dialect in [none, 'oms'] %}
-        or ({{ op }} in ('ins', 'del') and {{ spark_cdc._has_columns('message.key') }})
-        {%- endif %}
-        or {{ spark_cdc._is_nested({'table': table}) }}
-    {%- endset -%}
-    {%- set no_sequence = scn ~ ' is null' if dialect in [none, 'oms'] else scn ~ ' is null or ' ~ seq ~ ' is null' -%}
+    {%- set is_oms = dialect in [none, 'oms'] -%}
+    {%- set other_structure = spark_cdc._rules_of_time_text('meta.time', time) -%}
+    {%- if is_oms -%}
+        {%- do other_structure.update({
+            'key: a row, and meta.op is not upd': op ~ " in ('ins', 'del') and " ~ spark_cdc._has_columns('message.key')
+        }) -%}
+    {%- endif -%}
+    {%- do other_structure.update(spark_cdc._rules_of_names({'meta.table': table})) -%}
+    {%- set no_sequence = {'meta.scn: not a whole number': scn ~ ' is null'} -%}
+    {%- if not is_oms -%}
+        {%- do no_sequence.update({'meta.seq: not a whole number': seq ~ ' is null'}) -%}
+    {%- endif -%}
     {%- set errors = dict(
-        spark_cdc._errors_of_op(op, ops), no_image=no_image, other_structure=contradiction, no_sequence=no_sequence
+        spark_cdc._errors_of_op('meta.op', op, ops),
+        no_image={
+            'data: missing': op ~ ' in (' ~ spark_cdc._literals(rows) ~ ') and message.data is null',
+            'data: no columns': op ~ ' in (' ~ spark_cdc._literals(whole_rows) ~ ') and not ' ~ spark_cdc._has_columns('message.data'),
+        },
+        other_structure=other_structure,
+        no_sequence=no_sequence
     ) -%}
     {#- A time without a zone is a wall clock that nobody names: no instant. -#}
     {%- set committed_at = 'case when ' ~ time ~ " rlike r'(?:Z|[+-][0-9]{2}:?[0-9]{2})\\z' then try_cast(" ~ time
@@ -63,7 +69,7 @@ struct<
         'table_name': 'substr(' ~ table ~ ', instr(' ~ table ~ ", '.') + 1)",
         'names_table': true,
         'op': op,
-        'sequence': 'array(' ~ scn ~ ')' if dialect in [none, 'oms']
+        'sequence': 'array(' ~ scn ~ ')' if is_oms
             else 'array(' ~ scn ~ ', case when ' ~ scn ~ ' > 0 then ' ~ seq ~ ' else 0BD end)',
         'committed_at': committed_at,
         'transaction_id': "nullif(message.meta.trans, '')",

@@ -26,9 +26,15 @@
     ) -}}
 {%- endmacro -%}
 
-{#- What `errors` of a header begins with: the message has no operation, or one that the format does not know. -#}
-{%- macro _errors_of_op(op, known) -%}
-    {{- return({'other_format': op ~ ' is null', 'unknown_op': op ~ ' not in (' ~ spark_cdc._literals(known) ~ ')'}) -}}
+{#-
+    What `errors` of a header begins with: the message has no operation, or one that the format does not know. `path`: the field
+    that says it.
+-#}
+{%- macro _errors_of_op(path, op, known) -%}
+    {{- return({
+        'other_format': {path ~ ': missing': op ~ ' is null'},
+        'unknown_op': {path ~ ': not an operation of the format': op ~ ' not in (' ~ spark_cdc._literals(known) ~ ')'},
+    }) -}}
 {%- endmacro -%}
 
 {#- True of a list in which a name stands twice. -#}
@@ -55,6 +61,28 @@
 {#- True of fewer than 13 digits, where a format's page promises these of milliseconds. -#}
 {%- macro _may_be_seconds(milliseconds) -%}
     {{- return('coalesce(' ~ milliseconds ~ ' between 1 and 999999999999, false)') -}}
+{%- endmacro -%}
+
+{#- Rules of a time that a format writes in milliseconds. 0 and below is no time; what is of another unit would be a wrong one. -#}
+{%- macro _rules_of_milliseconds(path, time) -%}
+    {{- return({
+        path ~ ': fewer than 13 digits, as seconds have': spark_cdc._may_be_seconds(time),
+        path ~ ': beyond the year 9999': spark_cdc._beyond_the_calendar(time),
+    }) -}}
+{%- endmacro -%}
+
+{#- Rules of a time that a format writes in seconds: milliseconds lie beyond the calendar. -#}
+{%- macro _rules_of_seconds(path, time) -%}
+    {{- return({path ~ ': beyond the year 9999': 'coalesce(' ~ time ~ ' > 253402300799, false)'}) -}}
+{%- endmacro -%}
+
+{#- Rules of a time that a format writes as a text with date and clock; '' is no time. `time`: the text as Spark reads it. -#}
+{%- macro _rules_of_time_text(path, text, time=none) -%}
+    {%- set time = time or text -%}
+    {{- return({
+        path ~ ': not a date with a time': '(' ~ text ~ " <> '' and not (" ~ time ~ " like '____-__-__%__:__%' and try_cast(" ~ time
+            ~ ' as timestamp) is not null))'
+    }) -}}
 {%- endmacro -%}
 
 {#- True of a list of images of which any is a row. -#}
@@ -91,6 +119,15 @@
         ) -%}
     {%- endfor -%}
     {{- return('(' ~ conditions | join(' or ') ~ ')') -}}
+{%- endmacro -%}
+
+{#- Rules of names, which must be texts: maps the paths of the fields to what is read of them. See `_is_nested`. -#}
+{%- macro _rules_of_names(names) -%}
+    {%- set rules = {} -%}
+    {%- for path, name in names.items() -%}
+        {%- do rules.update({path ~ ': not a text': spark_cdc._is_nested({path.split('.') | last: name})}) -%}
+    {%- endfor -%}
+    {{- return(rules) -}}
 {%- endmacro -%}
 
 {#- Regular expression: a name in the message is written with an escape. -#}

@@ -8,13 +8,13 @@
 
 {%- macro default__formats() -%}
     {{- return({
-        'canal': ['canal', 'ticdc', 'tencent', 'dts', 'flink', 'oms', 'cloudcanal', 'dataarts'],
+        'canal': ['canal', 'ticdc', 'tencent', 'dts', 'flink', 'seatunnel', 'oms', 'cloudcanal', 'dataarts'],
         'debezium': ['envelope', 'flat', 'cloudcanal'],
         'dataworks': ['dataworks', 'oms'],
         'oms': ['default', 'extended'],
         'shareplex': ['oms', 'shareplex', 'flink'],
         'cloudcanal': ['cloudcanal'],
-        'maxwell': ['maxwell'],
+        'maxwell': ['maxwell', 'nulls_left_out'],
         'drs': ['mysql', 'postgresql', 'oracle', 'sqlserver'],
         'kafka_river_canal': ['kafka_river_canal'],
         'goldengate': ['operation', 'row'],
@@ -50,7 +50,7 @@
 {#- What a format's rows macro gives: see `_row_changes`. -#}
 {%- macro _rows_of(format, dialect) -%}
     {{- return(spark_cdc._known_parts(format ~ '_rows', spark_cdc._format_macro(format, 'rows')(dialect), [
-        'each', 'op', 'image', 'before', 'overlays', 'half', 'complete', 'absent_is_error', 'patches', 'old_key', 'value_names',
+        'each', 'op', 'image', 'before', 'overlays', 'keeps_key', 'half', 'complete', 'absent_is_error', 'patches', 'old_key', 'value_names',
         'exact', 'tells_quotes', 'long_numbers',
     ])) -}}
 {%- endmacro -%}

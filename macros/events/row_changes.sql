@@ -4,7 +4,7 @@
     `envelopes`. The last of them has the name that `_last_changes` gives.
 
     A format's `<format>_rows` is a mapping of plain SQL expressions over `message`, evaluated for messages of kind `rows`; of
-    `overlays`, `exact` and `tells_quotes`, which say how others are read, `true` or nothing:
+    `overlays`, `keeps_key`, `exact` and `tells_quotes`, which say how others are read, `true` or nothing:
 
     each      a list in which each element is one row, where a message holds several; the others then also read `element`
               and `position`
@@ -12,6 +12,8 @@
     image     the row as map<string, string>: after the change, or of a delete as it was
     before    the row before an update or a delete, as map<string, string>; null where the message does not tell
     overlays  true where `before` has only what differs from `image`
+    keeps_key true where a column of the key that `before` lacks is the one of `image`: of a key no column is NULL, so it did not
+              change. What else `before` lacks is unknown
     half      'before' or 'after' for one of the two messages of an update, else null
     complete  true where `image` is the whole row, so that a column which is not in it is null and not merely absent
     absent_is_error

@@ -14,7 +14,7 @@
     {%- set is_other_value, same_value = [], [] -%}
     {%- for column in columns -%}
         {%- set text, same = 'before_texts.' ~ column.quoted, 'decoded_image.' ~ column.quoted -%}
-        {%- if overlays -%}
+        {%- if overlays or rows.get('keeps_key') and column.name in key -%}
             {%- do is_other_value.append(text ~ ' is not null') -%}
             {%- do same_value.append('case when not map_contains_key(before, ' ~ column.literal ~ ') then ' ~ same ~ ' end') -%}
         {%- else -%}

@@ -318,7 +318,27 @@ KNOWN = {
         {"old": None, "data": [{}], "type": "INSERT", "database": "d", "table": "t", "pkNames": ["id"]},
         ("canal", "flink", 1.0),
     ),
+    "a deleted row of a Flink CDC pipeline before 3.3": (
+        {
+            "old": [{}],
+            "data": None,
+            "type": "DELETE",
+            "database": None,
+            "table": "t",
+            "pkNames": ["id"],
+            "ts": 0,
+        },
+        ("canal", "flink", 1.0),
+    ),
     "a row of the Canal writer of Flink": ({"data": [{}], "type": "DELETE"}, ("canal", "flink", 0.5)),
+    "a row of the Canal writer of SeaTunnel": (
+        {"data": [{}], "type": "INSERT", "database": "d", "table": "t", "ts": None},
+        ("canal", "flink", 0.5),
+    ),
+    "a row of the Canal writer of SeaTunnel 2.3.5": (
+        {"data": {"id": 1}, "type": "UPDATE"},
+        ("canal", "seatunnel", 0.5),
+    ),
     "a row of Debezium": (ENVELOPE, ("debezium", "envelope", 1.0)),
     "a snapshot row of Debezium": (ENVELOPE | {"op": "r"}, ("debezium", "envelope", 1.0)),
     "a truncate of Debezium": (ENVELOPE | {"op": "t", "after": None}, ("debezium", "envelope", 1.0)),

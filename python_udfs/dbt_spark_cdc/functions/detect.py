@@ -100,6 +100,7 @@ def _fits(rule: Rule, message: dict[str, Any]) -> bool:
         _fits_keys(rule, message)
         and (not rule.one_of or any(_has(message, path) for path in rule.one_of))
         and all((_text(message, path) or "").endswith(end) for path, end in rule.endings.items())
+        and all(isinstance(message.get(key), dict) for key in rule.objects)
     )
 
 

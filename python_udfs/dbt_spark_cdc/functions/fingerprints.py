@@ -26,6 +26,8 @@ class Rule(NamedTuple):
     values: Mapping[str, frozenset[str]] = {}
     # A text that a field must end with.
     endings: Mapping[str, str] = {}
+    # Keys of the message itself that must hold an object.
+    objects: frozenset[str] = frozenset()
 
 
 def _words(words: str) -> frozenset[str]:
@@ -143,21 +145,32 @@ RULES: tuple[Rule, ...] = (
     ),
     # Only OceanBase's page leaves `id` out; a writer that is not listed may do so too.
     Rule("canal", "oms", 0.5, CANAL_KEYS - {"id"}, _NO_OTHER_KEY, values={"type": CANAL_TYPES | {"ROW"}}),
-    # Flink CDC pipelines write these keys; Flink's own canal-json writer only two, which many could write.
+    # Flink CDC pipelines write these keys, before 3.3 `ts` too.
     Rule(
         "canal",
         "flink",
         1.0,
         _words("data old type database table pkNames"),
-        _NO_OTHER_KEY,
+        _words("ts"),
         values={"type": _words("INSERT UPDATE DELETE")},
     ),
+    # SeaTunnel 2.3.5: the row in the place of the list of rows.
+    Rule(
+        "canal",
+        "seatunnel",
+        0.5,
+        _words("data type"),
+        _NO_OTHER_KEY,
+        values={"type": _words("INSERT UPDATE DELETE")},
+        objects=_words("data"),
+    ),
+    # Flink's own canal-json writer has two keys, which many could write; newer SeaTunnel writes three more.
     Rule(
         "canal",
         "flink",
         0.5,
         _words("data type"),
-        _NO_OTHER_KEY,
+        _words("database table ts"),
         values={"type": _words("INSERT DELETE")},
     ),
     Rule(

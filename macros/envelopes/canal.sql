@@ -56,7 +56,7 @@ struct<
     {%- set list = spark_cdc._canal_list(dialect) -%}
     {#- Of a statement that empties a table the type must say so. -#}
     {%- set truncate_fault = spark_cdc._truncate_fault(
-        'message.sql', "case when message.type = 'TRUNCATE' then message.`table` else '' end", 'message.database'
+        'message.sql', "case when message.type = 'TRUNCATE' then message.`table` else '' end", 'message.database', 'sql'
     ) -%}
     {%- set unknown_op = {} -%}
     {%- set is_unknown = 'message.type not in (' ~ spark_cdc._literals(rows + ddl + control + ['TRUNCATE']) ~ ')' -%}
@@ -114,7 +114,11 @@ struct<
                 ~ 'coalesce(size(message.data), 0) < 1 and ' ~ spark_cdc._holds_a_row('message.old')
         }) -%}
     {%- endif -%}
+    {%- set other_shape = {'seatunnel': ['a list, as in the dialect flink, not a row', '\\[']}.get(
+        dialect, ['an object, as in the dialect seatunnel, not a list of rows', '\\{']
+    ) -%}
     {%- do no_rows.update({
+        'data: ' ~ other_shape[0]: is_row ~ " and message.data is null and value rlike r'\"data\"\\s*+:\\s*+" ~ other_shape[1] ~ "'",
         'data: no row': is_row ~ ' and coalesce(size(' ~ list ~ '), 0) < 1',
         'data[]: a row without columns': is_row ~ ' and exists(' ~ list ~ ', image -> coalesce(size(image), 0) < 1)',
     }) -%}

@@ -37,7 +37,7 @@ struct<
     {#- Of a statement that empties a table the action must say so. -#}
     {%- set truncate_fault = spark_cdc._truncate_fault(
         'message.sql', "case when message.action = 'TRUNCATE' then message.`table` else '' end",
-        "coalesce(nullif(message.`schema`, ''), message.db)"
+        "coalesce(nullif(message.`schema`, ''), message.db)", 'sql'
     ) -%}
     {%- set kind -%}
         case

@@ -22,7 +22,7 @@
         case
             when {{ op }} = 'TRUNCATE' and {{ statement }} is not null then case
                 when {{ is_truncate }} then null
-                else coalesce({{ spark_cdc._truncate_fault(statement, table, qualifier) }}, {# -#}
+                else coalesce({{ spark_cdc._truncate_fault(statement, table, qualifier, 'payload.ddl') }}, {# -#}
                     {{ spark_cdc._error('other_structure', 'payload.ddl: the statement is not the TRUNCATE that payload.op says') }})
             end
             when {{ op }} in ({{ spark_cdc._literals(ddl) }}) then case
@@ -30,7 +30,7 @@
                     {{ spark_cdc._error('no_image', 'payload.ddl: no statement') }}
                 when {{ op }} <> 'QUERY' and {{ is_truncate }} then {# -#}
                     {{ spark_cdc._error('other_structure', 'payload.ddl: the statement is a TRUNCATE and payload.op says something else') }}
-                else {{ spark_cdc._ddl_fault(statement, table, qualifier) }}
+                else {{ spark_cdc._ddl_fault(statement, table, qualifier, 'payload.ddl') }}
             end
         end
     {%- endset -%}

@@ -42,7 +42,7 @@ struct<
         case
             when {{ is_row }} then null
             when message.type = 'TRUNCATE' and {{ no_statement }} then {{ spark_cdc._error('unknown_op', 'sql: a TRUNCATE without its statement') }}
-            else {{ spark_cdc._ddl_fault('message.sql', 'message.`table`', qualifier) }}
+            else {{ spark_cdc._ddl_fault('message.sql', 'message.`table`', qualifier, 'sql') }}
         end
     {%- endset -%}
     {%- set sequence = spark_cdc._whole_number('message.id') -%}

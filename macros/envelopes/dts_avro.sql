@@ -36,7 +36,7 @@ struct<
         ~ spark_cdc._dts_avro_name('element_at(' ~ names ~ ', -2)') ~ ' end' -%}
     {%- set is_truncate = spark_cdc._truncates_a_table('message.afterText', table_name, qualifier) -%}
     {%- set truncate_fault = 'case when ' ~ operation ~ " = 'DDL' then "
-        ~ spark_cdc._ddl_fault('message.afterText', table_name, qualifier) ~ ' end' -%}
+        ~ spark_cdc._ddl_fault('message.afterText', table_name, qualifier, 'afterImages') ~ ' end' -%}
     {%- set kind -%}
         case
             when {{ operation }} in ({{ spark_cdc._literals(rows) }}) then 'rows'

@@ -74,7 +74,7 @@ struct<
     {%- set errors = dict(
         spark_cdc._errors_of_op('op_type', op, ['I', 'U', 'D', 'T']),
         no_image={
-            ('the message: no columns' if dialect == 'row' else 'before or after: no columns'): op ~ " in ('I', 'U', 'D') and coalesce(size("
+            ('the row: no columns' if dialect == 'row' else 'before or after: no columns'): op ~ " in ('I', 'U', 'D') and coalesce(size("
                 ~ image ~ '), 0) < 1'
         },
         other_structure=other_structure,

@@ -204,22 +204,22 @@
     names another table, unknown_op where it empties more or less than one table, or cannot be read. As a mere DDL its rows
     would live on.
 -#}
-{%- macro _truncate_fault(statement, table, qualifier=none) -%}
+{%- macro _truncate_fault(statement, table, qualifier=none, path='statement') -%}
     {{- return(
         'case when contains(lower(' ~ statement ~ "), 'truncate') and (not " ~ spark_cdc._is_other_statement(statement) ~ ' or '
         ~ spark_cdc._has_later_statement(statement, ['TRUNCATE']) ~ ') then case when '
         ~ spark_cdc._truncates_a_table(statement, table, qualifier) ~ ' then null when ' ~ spark_cdc._truncates_a_table(statement)
-        ~ ' then ' ~ spark_cdc._error('other_structure', 'statement: it empties another table than the message names')
-        ~ ' else ' ~ spark_cdc._error('unknown_op', 'statement: it names TRUNCATE and does not plainly empty one table') ~ ' end end'
+        ~ ' then ' ~ spark_cdc._error('other_structure', path ~ ': it empties a table that the message does not say is emptied')
+        ~ ' else ' ~ spark_cdc._error('unknown_op', path ~ ': it names TRUNCATE and does not plainly empty one table') ~ ' end end'
     ) -}}
 {%- endmacro -%}
 
 {#- The error of a DDL message that may change rows of its table, else NULL: as `_truncate_fault`, and where its statement changes single rows. -#}
-{%- macro _ddl_fault(statement, table, qualifier=none) -%}
+{%- macro _ddl_fault(statement, table, qualifier=none, path='statement') -%}
     {{- return(
         'case when ' ~ spark_cdc._changes_rows(statement) ~ ' then '
-        ~ spark_cdc._error('unknown_op', 'statement: it changes rows, which the message does not have') ~ ' else '
-        ~ spark_cdc._truncate_fault(statement, table, qualifier) ~ ' end'
+        ~ spark_cdc._error('unknown_op', path ~ ': it changes rows, which the message does not have') ~ ' else '
+        ~ spark_cdc._truncate_fault(statement, table, qualifier, path) ~ ' end'
     ) -}}
 {%- endmacro -%}
 

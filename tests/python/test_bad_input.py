@@ -52,7 +52,7 @@ class ColumnList(str):
 
 # One row change, into whose row image `%s` goes: the shortest message of each format.
 TEMPLATES = {
-    "canal": '{"database":"shop","table":"orders","type":"INSERT","es":1,"data":[{%s}],"old":null}',
+    "canal": '{"database":"shop","table":"orders","type":"INSERT","es":0,"data":[{%s}],"old":null}',
     "debezium": '{"before":null,"after":{%s},"source":{"db":"shop","table":"orders"},"op":"c"}',
     "dataworks": '{"schema":{"source":{"dbName":"shop","tableName":"orders"}},"payload":{"before":null,'
     '"after":{"dataColumn":{%s}},"sequenceId":"1","op":"INSERT"}}',
@@ -62,9 +62,9 @@ TEMPLATES = {
     "cloudcanal": '{"action":"INSERT","entryType":"ROWDATA","db":"shop","schema":"shop","table":"orders",'
     '"execTs":0,"before":[],"data":[{%s}]}',
     "maxwell": '{"database":"shop","table":"orders","type":"insert","ts":1,"data":{%s}}',
-    "drs": '{"database":"shop","table":"orders","type":"INSERT","id":1,"es":1,"data":[{%s}],"old":null}',
+    "drs": '{"database":"shop","table":"orders","type":"INSERT","id":1,"es":0,"data":[{%s}],"old":null}',
     "kafka_river_canal": ColumnList(
-        '{"binlog":"4@mysql-bin.000001","time":1,"db":"shop","table":"orders","event":"i","columns":[%s]}'
+        '{"binlog":"4@mysql-bin.000001","time":0,"db":"shop","table":"orders","event":"i","columns":[%s]}'
     ),
     "goldengate": '{"table":"shop.orders","op_type":"I","pos":"1","before":null,"after":{%s}}',
     "dms": '{"data":{%s},"metadata":{"record-type":"data","operation":"insert","schema-name":"shop",'
@@ -318,7 +318,7 @@ def of_canal() -> Iterator[Bad]:
     yield Bad("no op", utf8(good.replace('"type":"INSERT",', "")), error("other_format"))
     yield Bad("an empty object", b"{}", error("other_format"))
     yield Bad("op is null", utf8(good.replace('"INSERT"', "null")), error("other_format"))
-    yield Bad("op twice", utf8(good.replace('"es":1', '"type":"DELETE"')), error("duplicate_key"))
+    yield Bad("op twice", utf8(good.replace('"es":0', '"type":"DELETE"')), error("duplicate_key"))
     yield Bad("data is null", b'{"type":"INSERT","table":"orders","data":null}', error("no_rows"))
     yield Bad("no data", b'{"type":"DELETE","table":"orders"}', error("no_rows"))
     yield Bad("no rows", utf8(data["none"]), error("no_rows"))
@@ -330,7 +330,7 @@ def of_canal() -> Iterator[Bad]:
     yield Bad("old is longer", utf8(update % '{"id":"2"},{"id":"3"}'), error("array_lengths_differ"))
     yield Bad("old is a text", utf8(update.replace("[%s]", '"x"')), error("other_structure"))
     yield Bad("an old column twice", utf8(update % '{"a":"2","a":"3"}'), error("duplicate_key"))
-    yield Bad("the time is a text", utf8(good.replace('"es":1', '"es":"x"')), error("other_structure"))
+    yield Bad("the time is a text", utf8(good.replace('"es":0', '"es":"x"')), error("other_structure"))
     yield Bad("the table is an object", utf8(good.replace('"orders"', '{"a":1}')), error("other_structure"))
     yield from of_others("OceanBase", "CloudCanal", "Debezium", "DataWorks", Maxwell="unknown_op")
 
@@ -554,7 +554,7 @@ def of_drs() -> Iterator[Bad]:
     yield Bad("unknown op", utf8(good.replace('"INSERT"', '"MERGE"')), error("unknown_op"))
     yield Bad("no op", utf8(good.replace('"type":"INSERT",', "")), error("other_format"))
     yield Bad("an empty object", b"{}", error("other_format"))
-    yield Bad("op twice", utf8(good.replace('"es":1', '"type":"DELETE"')), error("duplicate_key"))
+    yield Bad("op twice", utf8(good.replace('"es":0', '"type":"DELETE"')), error("duplicate_key"))
     yield Bad(
         "row in Canal's place",
         utf8(good.replace('"INSERT"', '"DELETE"')),
@@ -565,7 +565,7 @@ def of_drs() -> Iterator[Bad]:
     yield Bad("data is a text", b'{"type":"INSERT","table":"orders","id":1,"data":"x"}', error("no_rows"))
     yield Bad("old is longer", utf8(update % '{"id":"2"},{"id":"3"}'), error("array_lengths_differ"))
     yield Bad("old is a text", utf8(update.replace("[%s]", '"x"')), error("other_structure"))
-    yield Bad("the time is a text", utf8(good.replace('"es":1', '"es":"x"')), error("other_structure"))
+    yield Bad("the time is a text", utf8(good.replace('"es":0', '"es":"x"')), error("other_structure"))
     for number in ("null", '"x"', '""', "1.5", "1e3", "-1", "9" * 21):
         yield Bad(f"id {number[:5]}", utf8(good.replace('"id":1,', f'"id":{number},')), error("no_sequence"))
     yield Bad("id is a text", utf8(good.replace('"id":1,', '"id":"1",')), GOOD)
@@ -581,7 +581,7 @@ def of_kafka_river_canal() -> Iterator[Bad]:
     yield Bad("event is a word", utf8(good.replace('"i"', '"insert"')), error("unknown_op"))
     yield Bad("no event", utf8(good.replace('"event":"i",', "")), error("other_format"))
     yield Bad("an empty object", b"{}", error("other_format"))
-    yield Bad("event twice", utf8(good.replace('"time":1', '"event":"d"')), error("duplicate_key"))
+    yield Bad("event twice", utf8(good.replace('"time":0', '"event":"d"')), error("duplicate_key"))
     for name, columns in {
         "a column without a name": f'{column},{{"v":"1"}}',
         "a name is null": '{"n":null,"v":"1"}',
@@ -609,7 +609,7 @@ def of_kafka_river_canal() -> Iterator[Bad]:
     ):
         text = good.replace('"4@mysql-bin.000001"', binlog)
         yield Bad(f"binlog {binlog[:20]}", utf8(text), error("no_sequence"))
-    yield Bad("the time is a text", utf8(good.replace('"time":1', '"time":"x"')), error("other_structure"))
+    yield Bad("the time is a text", utf8(good.replace('"time":0', '"time":"x"')), error("other_structure"))
     yield from others(kafka_river_canal="")
 
 
@@ -875,7 +875,9 @@ def test_a_text_of_more_than_20_million_characters(session: SparkSession, librar
         """
     ).createOrReplaceTempView("long_texts")
     sql = library.call("decoded", "long_texts", "canal")
-    found = session.sql(f"select offsets[0].offset, kind, error.code as error_code from ({sql}) order by 1").collect()
+    found = session.sql(
+        f"select offsets[0].offset, kind, error.code as error_code from ({sql}) order by 1"
+    ).collect()
     # The reader goes on behind the text that it refused, and misses the row.
     assert [tuple(row) for row in found] == [(0, "unreadable", "no_rows"), (1, "rows", None)]
 

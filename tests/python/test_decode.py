@@ -424,6 +424,44 @@ def test_state_shows_the_rows_that_are_left(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("spark")
+def test_a_deleted_row_of_flink_cdc_is_gone_without_a_word_of_its_format(tmp_path: Path) -> None:
+    """Before 3.3 it stands in `old`, and `data` is null."""
+    row, name = {"id": 8, "name": "Ann"}, {"database": None, "table": "student", "pkNames": ["id"], "ts": 0}
+    file = write(
+        tmp_path,
+        "x.jsonl",
+        json.dumps({"old": None, "data": [row], "type": "INSERT", **name}),
+        json.dumps({"old": None, "data": [{**row, "id": 9}], "type": "INSERT", **name}),
+        json.dumps({"old": [row], "data": None, "type": "DELETE", **name}),
+    )
+    [student] = lines(run(file, "--state").stdout)
+    assert (student["table"], student["rows"]) == ("student", [{"id": "9", "name": "Ann"}])
+
+
+@pytest.mark.usefixtures("spark")
+def test_columns_that_maxwell_leaves_out_are_null_in_the_state(tmp_path: Path) -> None:
+    """With output_nulls=false: id 5 lost its note, the note of id 6 was NULL before, the update of 7 changes half its key."""
+    head = {"database": "test", "table": "address", "ts": 1469115600}
+    messages = [
+        {"type": "insert", "data": {"id": 5, "sub": 1, "note": "a", "v": 3}},
+        {"type": "update", "data": {"id": 5, "sub": 1, "v": 4}, "old": {"note": "a", "v": 3}},
+        {"type": "insert", "data": {"id": 6, "sub": 1, "v": 1}},
+        {"type": "update", "data": {"id": 6, "sub": 1, "note": "n", "v": 2}, "old": {"v": 1}},
+        {"type": "insert", "data": {"id": 7, "sub": 1, "v": 1}},
+        {"type": "update", "data": {"id": 7, "sub": 2, "v": 1}, "old": {"sub": 1}},
+    ]
+    file = write(tmp_path, "x.jsonl", *(json.dumps({**head, **message}) for message in messages))
+    told = ("--format", "maxwell", "--dialect", "nulls_left_out", "--state", "--key", "id,sub")
+    [address] = lines(run(file, *told).stdout)
+    assert address["rows"] == [
+        {"id": "5", "sub": "1", "note": None, "v": "4"},
+        {"id": "6", "sub": "1", "note": "n", "v": "2"},
+        {"id": "7", "sub": "2", "note": None, "v": "1"},
+    ]
+    assert "error" not in address
+
+
+@pytest.mark.usefixtures("spark")
 def test_state_without_rows_that_a_null_value_deletes(tmp_path: Path) -> None:
     """A flattened delete is a null value: its topic names database and table as the rows do."""
     row = {"id": 1, "v": "a", "__db": "shop", "__table": "orders", "__op": "c"}

@@ -100,7 +100,7 @@ struct<
     {%- if dialect == 'tencent' -%}
         {%- do other_structure.update({
             'es: neither seconds of 10 digits nor milliseconds of 13': 'message.es between 10000000000 and 999999999999',
-            'es: beyond the year 9999': spark_cdc._beyond_the_calendar('message.es'),
+            'es: beyond the year 9999 as milliseconds': spark_cdc._beyond_the_calendar('message.es'),
         }) -%}
     {%- else -%}
         {%- do other_structure.update(spark_cdc._rules_of_milliseconds('es', 'message.es')) -%}

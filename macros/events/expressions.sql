@@ -67,13 +67,13 @@
 {%- macro _rules_of_milliseconds(path, time) -%}
     {{- return({
         path ~ ': fewer than 13 digits, as seconds have': spark_cdc._may_be_seconds(time),
-        path ~ ': beyond the year 9999': spark_cdc._beyond_the_calendar(time),
+        path ~ ': beyond the year 9999 as milliseconds': spark_cdc._beyond_the_calendar(time),
     }) -}}
 {%- endmacro -%}
 
 {#- Rules of a time that a format writes in seconds: milliseconds lie beyond the calendar. -#}
 {%- macro _rules_of_seconds(path, time) -%}
-    {{- return({path ~ ': beyond the year 9999': 'coalesce(' ~ time ~ ' > 253402300799, false)'}) -}}
+    {{- return({path ~ ': beyond the year 9999 as seconds': 'coalesce(' ~ time ~ ' > 253402300799, false)'}) -}}
 {%- endmacro -%}
 
 {#- Rules of a time that a format writes as a text with date and clock; '' is no time. `time`: the text as Spark reads it. -#}

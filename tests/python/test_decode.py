@@ -202,6 +202,108 @@ def test_records_of_dts_need_fastavro_to_be_told(repository: Path, monkeypatch: 
     assert told(repository, b"\xff", of_any_writer(1, {"id": "1"}, gtid="").encode()) == ("canal", "canal")
 
 
+EVENT = {
+    "before": None,
+    "after": {"id": 1},
+    "source": {"version": "3.6.1.Final", "connector": "mysql", "name": "srv", "db": "shop", "table": "orders"},
+    "op": "c",
+    "ts_ms": 1785500000500,
+}
+EVENT_TEXT = json.dumps(EVENT)
+AVRO_PRINTED = {**EVENT, "op": {"string": "c"}, "after": {"Value": {"id": 1, "n": {"int": 7}}}}
+CLOUD_EVENT = {"id": "1", "source": "/srv", "specversion": "1.0", "type": "io.debezium.mysql.datachangeevent"}
+QLIK = {"magic": "atMSG", "type": "DT", "headers": None, "message": {"data": {"id": 1}, "beforeData": None}}
+MONGODB_EVENT = {"_id": {"_data": "82"}, "operationType": "insert", "ns": {"db": "shop"}, "clusterTime": {}}
+
+
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [
+        (b"", "empty"),
+        (b" \t", "empty"),
+        (b"\0\0\0\0*\0\x02\x02\x0cscooter\0", "Avro or Protobuf of a schema registry (schema id 42)"),
+        (b"\0\x01\0\0\xc8\0\n\x04\x08\x01\x12\0", "Avro or Protobuf of a schema registry (schema id 16777416)"),
+        (b"Obj\x01\x04", "an Avro file"),
+        (b"\xc3\x01" + bytes(8), "Avro in single-object encoding"),
+        (b"\x03\0" + bytes(16) + b"{}", "a message of the AWS Glue schema registry"),
+        (b"\x1f\x8b\x08\0", "compressed by gzip"),
+        (b"\xef\xbb\xbf{}", "text behind a byte order mark"),
+        ("\ufeff{}".encode("utf-16-le"), "UTF-16 text"),
+        (b"<?xml version='1.0'?>", "XML"),
+        (b'{"name":"\xb3\xc9"}', "bytes that are no UTF-8 text"),
+        (b"order 7 changed", "no JSON at all"),
+        (b"Struct{after=Struct{id=1},op=c}", "the text that Java prints of a Struct of Kafka Connect"),
+        (b64encode(EVENT_TEXT.encode()), "base64 of a JSON object"),
+        (EVENT_TEXT[:-9].encode(), "JSON that breaks off or breaks a rule"),
+        (b"{'id':1}", "JSON that breaks off or breaks a rule"),
+        (f"{EVENT_TEXT}{EVENT_TEXT}".encode(), "several JSON objects in one value"),
+        (f"{EVENT_TEXT} ;".encode(), "text behind a JSON value"),
+        (json.dumps(EVENT_TEXT).encode(), "a message of the format debezium stands in a JSON text"),
+        (json.dumps([EVENT]).encode(), "a message of the format debezium stands in a list"),
+        (
+            json.dumps([{"key": {"id": 1}, "value": EVENT}]).encode(),
+            "a message of the format debezium stands under the key `value` in a list",
+        ),
+        (
+            json.dumps({"records": [{"value": EVENT_TEXT}]}).encode(),
+            "a message of the format debezium stands in a JSON text under the key `value` in a list under the key "
+            "`records`",
+        ),
+        (json.dumps("{}").encode(), "a JSON text that holds an object"),
+        (b"[{}]", "a JSON list"),
+        (b"7", "a JSON value that is no object"),
+        (json.dumps(CLOUD_EVENT | {"data": {"id": 1}}).encode(), "a CloudEvent"),
+        (
+            json.dumps(CLOUD_EVENT | {"data": EVENT}).encode(),
+            "a CloudEvent: a message of the format debezium stands under the key `data`",
+        ),
+        (b'{"change":[{"kind":"insert","schema":"public"}]}', "wal2json of PostgreSQL"),
+        (b'{"action":"I","schema":"public","table":"t","columns":[]}', "wal2json of PostgreSQL"),
+        (b'{"action":"B"}', "wal2json of PostgreSQL"),
+        (json.dumps(QLIK).encode(), "an event of Qlik Replicate"),
+        (b'{"data":{},"headers":{"operation":"INSERT","changeSequence":"1"}}', "an event of Qlik Replicate"),
+        (json.dumps(AVRO_PRINTED).encode(), "Avro printed as JSON, each value in an object of its type"),
+        (json.dumps(MONGODB_EVENT).encode(), "an event of MongoDB's own connector"),
+        (b'{"eventName":"INSERT","dynamodb":{"Keys":{}}}', "a record of DynamoDB Streams"),
+        (b'{"after":{"id":1},"updated":"1785500000000000001.0000000000"}', "of a changefeed of CockroachDB"),
+        (b'{"version":1,"type":"INSERT","table":"t","commitTs":1,"buildTs":1}', "a row of TiCDC's simple protocol"),
+        (
+            json.dumps(EVENT | {"source": EVENT["source"] | {"connector": "acme"}}).encode(),
+            "like Debezium's, of a connector that its page does not list",
+        ),
+        (b'{"schema":{},"payload":{"id":1}}', "Kafka Connect's {schema, payload} around a JSON object with the keys id"),
+        (b"{}", "an empty JSON object"),
+        (b'{"id":1,"name":"Ann"}', "a JSON object with the keys id, name"),
+    ],
+)
+def test_what_tells_no_format_is_named(repository: Path, value: bytes, what: str) -> None:
+    with pytest.raises(UsageError) as error:
+        told(repository, value)
+    assert f"do not tell their format, of 1: 1 {what}" in str(error.value)
+    assert "Ann" not in str(error.value)
+
+
+def test_what_tells_no_format_is_counted(repository: Path) -> None:
+    with pytest.raises(UsageError) as error:
+        told(repository, b"[{}]", b"[[]]", b"", *(f'{{"{letter}":1}}'.encode() for letter in "abcdef"))
+    assert (
+        "of 9: 2 a JSON list (split it before it is landed); 1 empty (look for a producer that writes empty values); "
+        in str(error.value)
+    )
+    assert "; 3 others" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"\0\0\0\xc8\x01" + EVENT_TEXT.encode(),
+        json.dumps({"schema": {"type": "string", "optional": False}, "payload": EVENT_TEXT}).encode(),
+    ],
+)
+def test_what_is_wrapped_and_read_all_the_same_is_told(repository: Path, value: bytes) -> None:
+    assert told(repository, value) == ("debezium", "envelope")
+
+
 DATAWORKS_OF_OMS = {
     "version": "2.0",
     "schema": {"source": {}, "column": []},

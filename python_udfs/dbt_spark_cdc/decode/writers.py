@@ -20,11 +20,13 @@ from dbt_spark_cdc.decode.files import (
     joined,
     refusals,
 )
-from dbt_spark_cdc.functions.detect import alike, detect_bytes
+from dbt_spark_cdc.decode.sights import sight
+from dbt_spark_cdc.functions.detect import alike, detect_bytes, unwrapped
 from dbt_spark_cdc.functions.fingerprints import READS_ALL
 from dbt_spark_cdc.inputs import Message, read_messages
 
 DETECT_FROM = 200
+SIGHTS_SHOWN = 5
 
 
 class Look(NamedTuple):
@@ -99,7 +101,7 @@ class Writers:
             return UNKNOWN
         if told.format in self.formats:
             return Look(((told.format, self._known(told.format, told.dialect)),), told.confidence)
-        return Look(alike(value.decode("utf-8", "replace")), 0.0)
+        return Look(alike(unwrapped(value).decode("utf-8", "replace")), 0.0)
 
     def _known(self, name: str, dialect: str | None) -> str | None:
         """A dialect of the macros; the first of them also reads what only the fingerprints tell apart."""
@@ -159,10 +161,15 @@ class Writers:
         )
 
     def _untold(self, values: list[bytes]) -> Refusal:
+        seen = Counter(map(sight, values))
+        parts = [f"{count} {found.what} ({found.advice})" for found, count in seen.most_common(SIGHTS_SHOWN)]
+        more = sum(seen.values()) - sum(count for _, count in seen.most_common(SIGHTS_SHOWN))
         reason = "the messages do not tell their format"
+        if parts:
+            reason += f", of {len(values)}: {'; '.join(parts)}" + (f"; {more} others" if more else "")
         is_binary = any(value and not value.startswith(b"{") for value in values)
         if is_binary and importlib.util.find_spec("fastavro") is None:
-            reason += ", and records of Alibaba DTS are told after pip install 'dbt-spark-cdc[dts]' only"
+            reason += "; records of Alibaba DTS are told after pip install 'dbt-spark-cdc[dts]' only"
         return Refusal("format", _one_of(self.candidates), reason, AUTO)
 
     def agreed(

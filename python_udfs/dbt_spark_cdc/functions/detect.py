@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dbt_spark_cdc.functions._arrow import texts
@@ -22,6 +23,11 @@ class Detected(NamedTuple):
 
 
 _UNKNOWN = Detected(None, None, 0.0)
+_STRING_IN_SCHEMA = re.compile(
+    rb'\s*\{\s*"schema"\s*:\s*\{\s*"type"\s*:\s*"string"\s*,\s*"optional"\s*:\s*(?:true|false)\s*\}\s*,'
+    rb'\s*"payload"\s*:\s*("\{(?:[^"\\]|\\.)*")\s*\}\s*',
+    re.DOTALL,
+)
 _DTS_ROWS = frozenset({"INSERT", "UPDATE", "DELETE", "INIT"})
 
 
@@ -44,8 +50,11 @@ def detect(value: str | None) -> Detected:
     Detected(format='canal', dialect='flink', confidence=0.5)
     """
     message = _object(value)
-    if message is None:
-        return _UNKNOWN
+    return _UNKNOWN if message is None else detect_object(message)
+
+
+def detect_object(message: dict[str, Any]) -> Detected:
+    """Tell the format of a message that is parsed already."""
     for rule in RULES:
         if _fits(rule, message):
             return Detected(rule.format, rule.dialect, rule.confidence)
@@ -68,8 +77,9 @@ def detect_bytes(value: bytes) -> Detected:
 
     Errors: ImportError where the value is no JSON object and fastavro, which reads records, is not installed.
     """
-    if value.lstrip().startswith(b"{"):
-        return detect(value.decode("utf-8", "replace"))
+    text = unwrapped(value)
+    if text.lstrip().startswith(b"{"):
+        return detect(text.decode("utf-8", "replace"))
     record = _object(dts_avro(value))
     if record is None:
         return _UNKNOWN
@@ -78,6 +88,22 @@ def detect_bytes(value: bytes) -> Detected:
         is_row = has_image and record["objectName"] and "imagesWithoutNames" not in record
         return Detected("dts_avro", "dts_avro", 1.0) if is_row else _UNKNOWN
     return Detected("dts_avro", "dts_avro", 0.5) if record["sourcePosition"] else _UNKNOWN
+
+
+def unwrapped(value: bytes) -> bytes:
+    """Return the JSON behind a schema registry's five bytes, or in the text that a StringConverter wrote.
+
+    As the macros read a value (`_unwrapped_value`); what is wrapped in no such way is given back.
+    """
+    if value[:1] == b"\x00" and value[5:6] == b"{":
+        return value[5:]
+    if not value.startswith(b'{"schema"'):
+        return value
+    found = _STRING_IN_SCHEMA.fullmatch(value)
+    try:
+        return json.loads(found[1]).encode("utf-8", "surrogatepass") if found else value
+    except ValueError:
+        return value
 
 
 def _object(value: str | None) -> dict[str, Any] | None:

@@ -91,6 +91,7 @@
     {{- return({
         'splits_updates': true,
         'nested': spark_cdc._dataworks_keys('dataColumn'),
+        'nested_in': 'payload',
         'kind': kind,
         'database_name': database,
         'schema_name': schema,

@@ -69,6 +69,7 @@
     {%- set columns = 'message.`schema`.column' -%}
     {{- return({
         'nested': spark_cdc._dataworks_keys('data', 'oms'),
+        'nested_in': 'payload',
         'kind': kind,
         'database_name': database,
         'schema_name': schema,

@@ -149,6 +149,7 @@
         'beside_event': spark_cdc._debezium_rows_of_keys(),
         'nested': "case when contains(value, '\"payload\"') or contains(value, '\\\\u') then "
             ~ spark_cdc._keys_of('payload') ~ ' end',
+        'nested_in': 'payload',
         'kind': kind,
         'database_name': 'coalesce(event.source.db, event.databaseName)',
         'schema_name': 'coalesce(event.source.schema, event.schemaName)',

@@ -85,6 +85,7 @@ struct<
     {%- set columns = 'message.control.`table-def`.columns' -%}
     {{- return({
         'nested': spark_cdc._keys_of('metadata'),
+        'nested_in': 'metadata',
         'kind': 'case ' ~ type ~ " when 'data' then 'rows' else 'ddl' end",
         'database_name': none,
         'schema_name': "nullif(message.metadata.`schema-name`, '')",

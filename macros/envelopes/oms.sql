@@ -113,6 +113,7 @@ struct<
     {%- endif -%}
     {{- return({
         'nested': spark_cdc._keys_of('allMetaData', spark_cdc._without_long_numbers('value', 'oms', dialect)),
+        'nested_in': 'allMetaData',
         'kind': kind,
         'database_name': database,
         'schema_name': none,

@@ -63,6 +63,7 @@ struct<
         ~ ' as timestamp) end' -%}
     {{- return({
         'nested': spark_cdc._keys_of('meta', spark_cdc._without_long_numbers('value', 'shareplex', dialect)),
+        'nested_in': 'meta',
         'kind': kind,
         'database_name': 'case when contains(' ~ table ~ ", '.') then substring_index(" ~ table ~ ", '.', 1) end",
         'schema_name': none,

@@ -38,8 +38,9 @@ select
     key_columns,
     case
         when error is not null then error
-        when {{ spark_cdc._has_duplicate_column('before') }} or {{ spark_cdc._has_duplicate_column('image') }} then {# -#}
-            {{ spark_cdc._error('duplicate_key', 'a column stands twice') }}
+        when {{ spark_cdc._has_duplicate_column('image') }} then {{ spark_cdc._name_twice_error('map_keys(image)', 'the row') }}
+        when {{ spark_cdc._has_duplicate_column('before') }} then {# -#}
+            {{ spark_cdc._name_twice_error('map_keys(before)', 'the row before') }}
     end as error
 from {{ spark_cdc._last_changes(format, dialect) }}
 {%- endmacro -%}

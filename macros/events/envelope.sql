@@ -22,6 +22,7 @@
     beside_event  a mapping of further names to expressions over the same, which all others may read, too; not of an event that
                   calls Python
     nested        the keys of an object below the message, which may not stand twice
+    nested_in     the name of that object
     kind_of_null  the kind of a Kafka null, where it is not always a tombstone
     error_of_null the error of one, an expression as `_error` makes it, or NULL
     document      where a message is no JSON, an expression over the raw `value`, mostly a Python function, that gives it as JSON
@@ -48,6 +49,7 @@
     {%- set raw = spark_cdc._raw_columns(raw_columns) -%}
     {%- set header = spark_cdc._header_of(format, dialect) -%}
     {%- set document = none if of_messages else header.get('document') -%}
+    {%- set schema = spark_cdc._format_macro(format, 'schema')(dialect, 'column_types' not in leaves_out) -%}
     {%- set is_joined = reading and not spark_cdc._condition_says_all(reading) -%}
     {%- set messages = 'new_messages' if is_joined else 'raw_messages' -%}
     {%- set finds_taken_offsets = finds_taken_offsets and spark_cdc._may_be_taken(reading) -%}
@@ -90,6 +92,17 @@ json_messages as (
 
 ),
 {% set messages = 'json_messages' %}
+{% elif not of_messages -%}
+unwrapped_messages as (
+
+    select
+        {{ messages }}.* except (key, value),
+        {{ spark_cdc._without_schema_id('key') }} as key,
+        {{ spark_cdc._unwrapped_value('value') }} as value
+    from {{ messages }}
+
+),
+{% set messages = 'unwrapped_messages' %}
 {% endif -%}
 documents as (
 
@@ -162,10 +175,11 @@ checked as (
                 when value is null then {{ header.get('error_of_null') or 'null' }}
                 when numbers_quoted is null or number_of_messages <> 1 then {{ spark_cdc._unreadable_reason('value') | trim | indent(12) }}
                 when message is null then {{ spark_cdc._error('not_an_object', 'the message is null') }}
-                when {{ spark_cdc._names_twice('key_names') }} then {{ spark_cdc._error('duplicate_key', 'a field of the message stands twice') }}
+                when {{ spark_cdc._names_twice('key_names') }} then {# -#}
+                    {{ spark_cdc._name_twice_error('key_names', 'the message') }}
                 {%- if header.get('nested') %}
                 when {{ spark_cdc._names_twice('nested_key_names') }} then {# -#}
-                    {{ spark_cdc._error('duplicate_key', 'a field of an object in the message stands twice') }}
+                    {{ spark_cdc._name_twice_error('nested_key_names', header.get('nested_in') or 'an object of the message') }}
                 {%- endif %}
                 else coalesce(
                     {%- if header.get('errors') %}
@@ -173,15 +187,17 @@ checked as (
                     {%- endif %}
                     case
                         when not_as_declared is not null then {# -#}
-                            {{ spark_cdc._error('other_structure', 'a field has another shape than the format gives it') }}
+                            {{ spark_cdc._error_of('other_structure', spark_cdc._field_not_as_declared(schema)) | indent(28) }}
                         {%- if header.get('names_table') %}
                         -- the kind is only worked out where there is no table
                         when coalesce({{ header.table_name | trim | indent(24) }}, '') = ''
                             and {{ header.kind | trim | indent(28) }} in ('rows', 'truncate') then {# -#}
-                            {{ spark_cdc._error('other_structure', 'the table is not named') }}
+                            {{ spark_cdc._error('other_structure', 'table: missing') }}
                         {%- endif %}
                         when {{ spark_cdc._has_lone_surrogate('value') }} then {# -#}
-                            {{ spark_cdc._error('lone_surrogate', 'an escape names half of a character') }}
+                            {{ spark_cdc._error_of('lone_surrogate', spark_cdc._at_byte(
+                                spark_cdc._first_lone_surrogate('value'), 'an escape names half of a character'
+                            )) }}
                     end
                 )
             end as found

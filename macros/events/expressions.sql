@@ -37,6 +37,14 @@
     }) -}}
 {%- endmacro -%}
 
+{#- The error of a list in which a name stands twice. `where` says of what object the names are. -#}
+{%- macro _name_twice_error(names, where) -%}
+    {%- set first = spark_cdc._let(
+        'sorted', 'array_sort(' ~ names ~ ')', 'get(filter(sorted, (name, place) -> name = get(sorted, place - 1)), 0)'
+    ) -%}
+    {{- return(spark_cdc._error_of('duplicate_key', 'concat(left(' ~ first ~ ', 100), ' ~ spark_cdc._literal(': stands twice in ' ~ where) ~ ')')) -}}
+{%- endmacro -%}
+
 {#- True of a list in which a name stands twice. -#}
 {%- macro _names_twice(names) -%}
     {{- return('size(' ~ names ~ ') <> size(array_distinct(' ~ names ~ '))') -}}

@@ -42,8 +42,8 @@
 
 {%- macro _header_of(format, dialect) -%}
     {{- return(spark_cdc._known_parts(format ~ '_header', spark_cdc._format_macro(format, 'header')(dialect), [
-        'kind', 'kind_of_null', 'error_of_null', 'errors', 'event', 'event_calls_python', 'beside_event', 'nested', 'splits_updates',
-        'names_table', 'document', 'type_codes',
+        'kind', 'kind_of_null', 'error_of_null', 'errors', 'event', 'event_calls_python', 'beside_event', 'nested', 'nested_in',
+        'splits_updates', 'names_table', 'document', 'type_codes',
     ] + spark_cdc._header_columns().keys() | list)) -}}
 {%- endmacro -%}
 

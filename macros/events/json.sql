@@ -72,35 +72,23 @@ from_json(
     ) -}}
 {%- endmacro -%}
 
-{#- Why a text could not be read to its end. Only evaluated for such messages. -#}
-{%- macro _unreadable_reason(text) -%}
-case
-    when {{ text }} rlike r'^[ \t\r\n]*+\z' then {{ spark_cdc._error('empty', 'the message has no text') }}
-    when not is_valid_utf8({{ text }}) then {{ spark_cdc._error('invalid_utf8', 'the message is not UTF-8') }}
-    -- Jackson's limits, as Spark sets them: 20,000,000 characters a text, 50,000 a name, 1,000 digits a number, depth 1,000
-    when octet_length({{ text }}) > 20000000 or {{ text }} rlike '[0-9]{1001}'
-        or {{ text }} rlike '"[^"]{50001,}+"'
-        or length({{ text }}) - length(translate({{ text }}, '[{', '')) > 1000 then {{ spark_cdc._error('over_json_limits', 'the message is beyond the limits of the JSON reader') }}
-    -- strictly, unlike json_object_keys, which takes single quotes and raw control characters
-    when startswith(ltrim({{ text }}), '{') and from_json({{ text }}, 'map<string,string>', map(
-        'allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false'
-    )) is not null then {{ spark_cdc._error('text_after_message', 'something follows the message') }}
-    when startswith(ltrim({{ text }}), '{') then {{ spark_cdc._error('broken_json', 'the message breaks off or breaks a rule of JSON') }}
-    when from_json(concat('{"message":', {{ text }}, ',"end":false}'), 'end boolean', map(
-        'allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false'
-    )).end is not null then {{ spark_cdc._error('not_an_object', 'the message is JSON and no object') }}
-    else {{ spark_cdc._error('not_json', 'the message is no JSON') }}
-end
-{%- endmacro -%}
-
 {#- A surrogate without its partner is no character: the text cannot have left a source so. -#}
 {%- macro _has_lone_surrogate(text) -%}
+    {{- return(
+        "contains(" ~ text ~ ", '\\\\u') and replace(" ~ text ~ ", '\\\\\\\\', '  ') rlike r'" ~ spark_cdc._lone_surrogate() ~ "'"
+    ) -}}
+{%- endmacro -%}
+
+{%- macro _first_lone_surrogate(text) -%}
+    {{- return(
+        "octet_length(regexp_extract(replace(" ~ text ~ ", '\\\\\\\\', '  '), r'(?s)^(.*?)(?:" ~ spark_cdc._lone_surrogate() ~ ")', 1))"
+    ) -}}
+{%- endmacro -%}
+
+{%- macro _lone_surrogate() -%}
     {%- set low = "\\\\u[dD][c-fC-F][0-9a-fA-F]{2}" -%}
     {%- set high = "\\\\u[dD][89abAB][0-9a-fA-F]{2}" -%}
-    {{- return(
-        "contains(" ~ text ~ ", '\\\\u') and replace(" ~ text ~ ", '\\\\\\\\', '  ') rlike r'"
-        ~ high ~ "(?!" ~ low ~ ")|(?<!" ~ high ~ ")" ~ low ~ "'"
-    ) -}}
+    {{- return(high ~ "(?!" ~ low ~ ")|(?<!" ~ high ~ ")" ~ low) -}}
 {%- endmacro -%}
 
 {#- The keys of one object below the message, each as often as it stands there: from_json keeps the last of two without a word. -#}

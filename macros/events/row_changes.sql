@@ -42,6 +42,14 @@
     {%- set header = spark_cdc._header_of(format, dialect) -%}
     {%- set rows = spark_cdc._rows_of(format, dialect) -%}
     {%- set old_key_columns = (columns or []) | selectattr('name', 'in', key) | list if rows.get('old_key') else [] -%}
+    {%- set no_old_key, conditions = [], [] -%}
+    {%- for column in old_key_columns -%}
+        {%- do conditions.append(
+            'not map_contains_key(' ~ rows.old_key ~ ', ' ~ column.literal ~ ') and coalesce(map_contains_key(' ~ rows.image | trim
+            ~ ', ' ~ column.literal ~ '), true)'
+        ) -%}
+        {%- do no_old_key.append({'before ' ~ column.name: conditions[-1]}) -%}
+    {%- endfor -%}
 row_changes as (
 
     select
@@ -58,15 +66,14 @@ row_changes as (
         {%- if old_key_columns or header.get('splits_updates') %}
         case
             when error is not null then error
-            {%- for image in [rows.image, rows.before] if header.get('splits_updates') %}
+            {%- for image, where in [(rows.image, 'the row'), (rows.before, 'the row before')] if header.get('splits_updates') %}
             when kind = 'rows' and {{ spark_cdc._has_duplicate_column(image | trim | indent(16)) }} then {# -#}
-                {{ spark_cdc._error('duplicate_key', 'a column stands twice') }}
+                {{ spark_cdc._name_twice_error('map_keys(' ~ image | trim | indent(16) ~ ')', where) }}
             {%- endfor %}
-            {%- for column in old_key_columns %}
-            when kind = 'rows' and not map_contains_key({{ rows.old_key }}, {{ column.literal }})
-                and coalesce(map_contains_key({{ rows.image | trim | indent(16) }}, {{ column.literal }}), true) then {# -#}
-                {{ spark_cdc._error('key_missing', 'before ' ~ column.name) }}
-            {%- endfor %}
+            {%- if old_key_columns %}
+            when kind = 'rows' and ({{ conditions | join(' or ') }}) then {# -#}
+                {{ spark_cdc._error_of('key_missing', spark_cdc._named(no_old_key)) | indent(16) }}
+            {%- endif %}
         end as error,
         {%- else %}
         error,

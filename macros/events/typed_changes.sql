@@ -25,6 +25,27 @@
             {%- do same_value.append(same) -%}
         {%- endif -%}
     {%- endfor -%}
+    {#- What is wrong with a column, and what names it: of the row before only where the row itself has nothing. -#}
+    {%- set keyless, unfit = [], [] -%}
+    {%- for column in columns -%}
+        {%- set declaration = spark_cdc._declaration(column) -%}
+        {%- set image_text, before_text = 'image_texts.' ~ column.quoted, 'before_texts.' ~ column.quoted -%}
+        {%- if column.name in key -%}
+            {%- do keyless.append({
+                column.name: image_text ~ ' is null',
+                'before ' ~ column.name: "op = 'update' and " ~ before_text ~ ' is null and map_contains_key(before, '
+                    ~ column.literal ~ ')',
+            }) -%}
+        {%- endif -%}
+        {%- set no_value = 'decoded_image.' ~ column.quoted ~ ' is null and ' ~ image_text ~ ' is not null' -%}
+        {%- if rows.get('patches') and column.family == 'string' and column in patchable -%}
+            {%- set no_value = no_value ~ ' or contains(patches[' ~ column.literal ~ "], '\\uFFFD')" -%}
+        {%- endif -%}
+        {%- do unfit.append({
+            declaration: no_value,
+            'before ' ~ declaration: 'decoded_before.' ~ column.quoted ~ ' is null and ' ~ before_text ~ ' is not null',
+        }) -%}
+    {%- endfor -%}
 {#-
     In structs, because a column of the source may have any name, also one that is used here. A value of the old row is mostly the
     new row's value. Side by side and not one behind the other: Spark's analyzer walks over the whole query for each step.
@@ -75,6 +96,18 @@ decoded_pairs as (
 
 ),
 
+checked_pairs as (
+
+    select
+        *,
+        {%- if keyless %}
+        {{ spark_cdc._named(keyless) | indent(8) }} as keyless,
+        {%- endif %}
+        {{ spark_cdc._named(unfit) | indent(8) }} as unfit
+    from decoded_pairs
+
+),
+
 typed_changes as (
 
     select
@@ -101,20 +134,18 @@ typed_changes as (
             when op = 'update' and image is null then {{ spark_cdc._error('no_after_image', 'the row after the update is missing') }}
             {%- if not header.get('splits_updates') %}
             when {{ spark_cdc._has_duplicate_column('image') }} then {# -#}
-                {{ spark_cdc._error('duplicate_key', 'a column of the row stands twice') }}
+                {{ spark_cdc._name_twice_error('map_keys(image)', 'the row') }}
             {%- if overlays %}
             when {{ spark_cdc._has_duplicate_column('before') }} then {# -#}
-                {{ spark_cdc._error('duplicate_key', 'a column of the row before stands twice') }}
+                {{ spark_cdc._name_twice_error('map_keys(before)', 'the row before') }}
             {%- else %}
             when not map_keys(before) <=> map_keys(image) and {{ spark_cdc._has_duplicate_column('before') }} then {# -#}
-                {{ spark_cdc._error('duplicate_key', 'a column of the row before stands twice') }}
+                {{ spark_cdc._name_twice_error('map_keys(before)', 'the row before') }}
             {%- endif %}
             {%- endif %}
-            {%- for column in columns if column.name in key %}
-            when image_texts.{{ column.quoted }} is null then {{ spark_cdc._error('key_missing', column.name) }}
-            when op = 'update' and before_texts.{{ column.quoted }} is null and map_contains_key(before, {{ column.literal }}) then {# -#}
-                {{ spark_cdc._error('key_missing', 'before ' ~ column.name) }}
-            {%- endfor %}
+            {%- if keyless %}
+            when keyless is not null then {{ spark_cdc._error_of('key_missing', 'keyless') }}
+            {%- endif %}
             {%- if rows.get('absent_is_error') %}
             when absent_is_error and size(absent) > 0 then {{ spark_cdc._error_of('null_left_out', "array_join(absent, ', ')") }}
             {%- endif %}
@@ -127,25 +158,14 @@ typed_changes as (
             when {{ spark_cdc._patch_error_condition(column, column in patchable) }} then {# -#}
                 {{ spark_cdc._error_of('patch_of_nested_value', spark_cdc._path_of_patch(column)) }}
             {%- endfor %}
-            {%- for column in patchable if rows.get('patches') and column.family == 'string' %}
-            when contains(patches[{{ column.literal }}], '\uFFFD') then {# -#}
-                {{ spark_cdc._error('value_does_not_fit', spark_cdc._declaration(column)) }}
-            {%- endfor %}
-            {%- for column in columns %}
-            when decoded_image.{{ column.quoted }} is null and image_texts.{{ column.quoted }} is not null then {# -#}
-                {{ spark_cdc._error('value_does_not_fit', spark_cdc._declaration(column)) }}
-            {%- endfor %}
-            {%- for column in columns %}
-            when decoded_before.{{ column.quoted }} is null and before_texts.{{ column.quoted }} is not null then {# -#}
-                {{ spark_cdc._error('value_does_not_fit', 'before ' ~ spark_cdc._declaration(column)) }}
-            {%- endfor %}
+            when unfit is not null then {{ spark_cdc._error_of('value_does_not_fit', 'unfit') }}
         end as _cdc_error,
         topic as _cdc_topic,
         partition as _cdc_partition,
         offset as _cdc_offset,
         offsets as _cdc_offsets,
         batch as _cdc_batch
-    from decoded_pairs
+    from checked_pairs
 
 )
 {%- endmacro -%}
@@ -161,4 +181,17 @@ typed_changes as (
 
 {%- macro _declaration(column) -%}
     {{- return(column.name ~ ': ' ~ column.type ~ (' from ' ~ column.encoding if column.encoding else '')) -}}
+{%- endmacro -%}
+
+{#- SQL: all names of which the condition holds, with commas between, NULL of none. Of each mapping in `found` the first counts. -#}
+{%- macro _named(found) -%}
+    {%- set names = [] -%}
+    {%- for conditions in found -%}
+        {%- set cases = [] -%}
+        {%- for name, condition in conditions.items() -%}
+            {%- do cases.append(' when ' ~ condition ~ ' then ' ~ spark_cdc._literal(name)) -%}
+        {%- endfor -%}
+        {%- do names.append('\n    case' ~ cases | join ~ ' end') -%}
+    {%- endfor -%}
+    {{- return("nullif(concat_ws(', '," ~ names | join(',') ~ "\n), '')") -}}
 {%- endmacro -%}

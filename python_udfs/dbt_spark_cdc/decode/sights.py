@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from dbt_spark_cdc.functions.detect import detect_object
 
 # Beyond these a message is not looked through.
-DEPTH = 4
+DEPTH = 6
 KEYS_SHOWN = 8
 
 

@@ -182,6 +182,8 @@ checked as (
                     {{ spark_cdc._name_twice_error('nested_key_names', header.get('nested_in') or 'an object of the message') }}
                 {%- endif %}
                 else coalesce(
+                    -- the reader goes on behind damage inside a row, which is then missing
+                    case when not_as_declared is not null then {{ spark_cdc._damage('value') | indent(20) }} end,
                     {%- if header.get('errors') %}
                     {{ spark_cdc._first_error(header.errors) | trim | indent(20) }},
                     {%- endif %}

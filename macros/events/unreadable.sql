@@ -67,6 +67,16 @@ end
     {{- return(spark_cdc._where_reading_stopped(text, where, 'breaks off or breaks a rule of JSON')) -}}
 {%- endmacro -%}
 
+{#- The error of a text that a more lenient reader could read to its end, NULL of JSON. -#}
+{%- macro _damage(text) -%}
+    {%- set place = spark_cdc._where_reading_stopped(
+        text, 'case when read.stops then ' ~ spark_cdc._at_byte('read.bytes', 'not JSON') ~ ' end'
+    ) -%}
+    {{- return(spark_cdc._let(
+        'place', place, 'case when place is not null then ' ~ spark_cdc._error_of('broken_json', 'place') ~ ' end'
+    )) -}}
+{%- endmacro -%}
+
 {%- macro _where_it_ended(text) -%}
     {%- set where = "case when read.stops and read.within = '.' then concat('byte ', read.bytes, case read.piece when '{' "
         ~ "then ': another object follows the message' else ': text follows the message' end) else 'text follows the message' end" -%}
@@ -80,11 +90,11 @@ end
     The list of what may follow what is the grammar: the innermost open bracket, what came last, what comes next. n is a name with
     its colon, v a value, s the start, and u a text that has no end. Of more than 1,000,000 bytes it would take too long.
 -#}
-{%- macro _where_reading_stopped(text, where, else) -%}
+{%- macro _where_reading_stopped(text, where, else=none) -%}
     {%- set whole_text = '"(?:[^"\\\\\\x00-\\x1f]++|\\\\(?:["\\\\/bfnrt]|u[0-9a-fA-F]{4}))*+' -%}
     {%- set blanks = '[ \\t\\r\\n]*+' -%}
     {%- set pieces = '(?:' ~ whole_text ~ '"' ~ blanks ~ ':|' ~ whole_text ~ '"|[{}\\[\\],]|[^ \\t\\r\\n"{}\\[\\],]++)' ~ blanks ~ '|'
-        ~ whole_text -%}
+        ~ whole_text ~ '(?:\\\\(?:u[0-9a-fA-F]{0,3}+)?\\z)?' -%}
     {%- set scalar = '^(?:true|false|null|-?(?:0|[1-9][0-9]*+)(?:\\.[0-9]++)?(?:[eE][+-]?[0-9]++)?)' ~ blanks ~ '\\z' -%}
     {%- set grammar = '.s{ {{n {{} {nv {n{ {n[ {v, {v} {,n [[v [[{ [[[ [[] [v, [v] [,v [,{ [,[' -%}
     {%- set kind -%}
@@ -120,7 +130,7 @@ end
     {%- set nothing_read = "named_struct('within', '.', 'last', 's', 'piece', '', 'bytes', octet_length(" ~ text ~ ') - octet_length('
         ~ start ~ "), 'stops', false, 'is_cut', false)" -%}
     {{- return(
-        'case when octet_length(' ~ text ~ ') > 1000000 then ' ~ spark_cdc._literal(else) ~ ' else aggregate(' ~ found ~ ', ' ~ nothing_read
+        'case when octet_length(' ~ text ~ ') > 1000000 then ' ~ (spark_cdc._literal(else) if else else 'null') ~ ' else aggregate(' ~ found ~ ', ' ~ nothing_read
         ~ ', (read, piece) -> ' ~ next ~ ', read -> ' ~ where ~ ') end'
     ) -}}
 {%- endmacro -%}

@@ -189,6 +189,12 @@ def of_any_format(format_name: str) -> Iterator[Bad]:
         yield Bad(f"text after: {text[:9]}", utf8(good + text), error("text_after_message"))
     yield Bad("space after", utf8(good + " \n"), GOOD)
     yield Bad("space before", utf8("\n\t " + good), GOOD)
+    yield Bad("behind a schema id", b"\0\0\0\xc8\xff" + utf8(good), GOOD)
+    yield Bad("behind byte 0", b"\0" + utf8(good), error("not_json"))
+    yield Bad("Avro or Protobuf", b"\0\0\0\0*\0\x02\x02{", error("not_json"))
+    yield Bad("text in a text", utf8(json.dumps(good)), error("not_an_object"))
+    in_schema = {"schema": {"type": "string", "optional": False}, "payload": good}
+    yield Bad("payload of a StringConverter", utf8(json.dumps(in_schema)), GOOD)
     if format_name in IMAGES_OF_JSON:
         yield from of_any_image(format_name)
 
@@ -851,6 +857,60 @@ def test_bad_messages(format_name: str, session: SparkSession, library: MacroLib
         and got.get("error", "none") not in case.expected.get("error", ())
     }
     assert wrong == {}
+    assert [row for row in found if row["error"] in GENERAL_CODES and not row["detail"]] == []
+
+
+# What the package finds in any message: the others are the formats' own.
+GENERAL_CODES = {
+    "empty",
+    "invalid_utf8",
+    "not_json",
+    "not_an_object",
+    "broken_json",
+    "text_after_message",
+    "over_json_limits",
+    "lone_surrogate",
+}
+
+
+def test_where_a_message_breaks_is_told_in_bytes(session: SparkSession, library: MacroLibrary) -> None:
+    """Cut anywhere, with a character put in anywhere, and with one taken out: as Python's strict reader finds."""
+    good = '{"é": [1.50, {"b\\"\\u00e9": [], "汉": -0e+1}, [true,null] ], "😀":{"a" :"\\\\" } }'
+    cut = [good[:end] for end in range(1, len(good))]
+    texts = [good, f"  {good} ", *cut]
+    texts += [good[:at] + new + good[at:] for at in range(1, len(good)) for new in '{}[],:"\\0x\n\t é-']
+    texts += [good[:at] + good[at + 1 :] for at in range(1, len(good))]
+    texts += [good + new for new in '{}[],:"x']
+    places = {'{"a":.5}': 5, '{"a":01}': 5, '{"a":+1}': 5, '{"é":1.}': 6, '{"a":tru}': 5, '{"a":"é\\x"}': 8}
+    texts += places
+    session.createDataFrame(list(enumerate(texts)), "n int, value string").createOrReplaceTempView("texts")
+    where = library.call("_where_reading_stopped", "value", "read")
+    rows = session.sql(f"select value, {where} as found from texts order by n").collect()
+    wrong = {}
+    for value, found in rows:
+        is_whole = found.within == "." and found.last == "v"
+        if (is_whole, is_whole and found.stops) != reading_of(value):
+            wrong[value] = found
+    assert wrong == {}
+    found_in = dict(map(tuple, rows))
+    assert [value for value in cut if found_in[value].stops and not found_in[value].is_cut] == []
+    assert {value: (found_in[value].stops, found_in[value].bytes) for value in places} == {
+        value: (True, byte) for value, byte in places.items()
+    }
+
+
+def reading_of(text: str) -> tuple[bool, bool]:
+    """Whether a text begins with a whole object, and whether something follows it."""
+
+    def refuse(constant: str) -> None:
+        raise ValueError(constant)
+
+    start = text.lstrip(" \t\r\n")
+    try:
+        value, end = json.JSONDecoder(parse_constant=refuse).raw_decode(start)
+    except ValueError:
+        return False, False
+    return isinstance(value, dict), bool(start[end:].strip(" \t\r\n"))
 
 
 def test_a_member_after_the_message(session: SparkSession, library: MacroLibrary) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from base64 import b64encode
 from pathlib import Path
@@ -207,7 +208,13 @@ def test_records_of_dts_need_fastavro_to_be_told(repository: Path, monkeypatch: 
 EVENT = {
     "before": None,
     "after": {"id": 1},
-    "source": {"version": "3.6.1.Final", "connector": "mysql", "name": "srv", "db": "shop", "table": "orders"},
+    "source": {
+        "version": "3.6.1.Final",
+        "connector": "mysql",
+        "name": "srv",
+        "db": "shop",
+        "table": "orders",
+    },
     "op": "c",
     "ts_ms": 1785500000500,
 }
@@ -224,7 +231,10 @@ MONGODB_EVENT = {"_id": {"_data": "82"}, "operationType": "insert", "ns": {"db":
         (b"", "empty"),
         (b" \t", "empty"),
         (b"\0\0\0\0*\0\x02\x02\x0cscooter\0", "Avro or Protobuf of a schema registry (schema id 42)"),
-        (b"\0\x01\0\0\xc8\0\n\x04\x08\x01\x12\0", "Avro or Protobuf of a schema registry (schema id 16777416)"),
+        (
+            b"\0\x01\0\0\xc8\0\n\x04\x08\x01\x12\0",
+            "Avro or Protobuf of a schema registry (schema id 16777416)",
+        ),
         (b"Obj\x01\x04", "an Avro file"),
         (b"\xc3\x01" + bytes(8), "Avro in single-object encoding"),
         (b"\x03\0" + bytes(16) + b"{}", "a message of the AWS Glue schema registry"),
@@ -268,12 +278,18 @@ MONGODB_EVENT = {"_id": {"_data": "82"}, "operationType": "insert", "ns": {"db":
         (json.dumps(MONGODB_EVENT).encode(), "an event of MongoDB's own connector"),
         (b'{"eventName":"INSERT","dynamodb":{"Keys":{}}}', "a record of DynamoDB Streams"),
         (b'{"after":{"id":1},"updated":"1785500000000000001.0000000000"}', "of a changefeed of CockroachDB"),
-        (b'{"version":1,"type":"INSERT","table":"t","commitTs":1,"buildTs":1}', "a row of TiCDC's simple protocol"),
+        (
+            b'{"version":1,"type":"INSERT","table":"t","commitTs":1,"buildTs":1}',
+            "a row of TiCDC's simple protocol",
+        ),
         (
             json.dumps(EVENT | {"source": EVENT["source"] | {"connector": "acme"}}).encode(),
-            "like Debezium's, of a connector that its page does not list",
+            "a message like Debezium's, of the connector acme",
         ),
-        (b'{"schema":{},"payload":{"id":1}}', "Kafka Connect's {schema, payload} around a JSON object with the keys id"),
+        (
+            b'{"schema":{},"payload":{"id":1}}',
+            "a `payload` of Kafka Connect around a JSON object with the keys id",
+        ),
         (b"{}", "an empty JSON object"),
         (b'{"id":1,"name":"Ann"}', "a JSON object with the keys id, name"),
     ],
@@ -469,7 +485,7 @@ def test_images_are_the_texts_of_the_message(tmp_path: Path) -> None:
     }
     assert (second["lines"], second["after"], second["sequence"]) == ([0], {"id": "2"}, [0, 1])
     assert (tombstone["kind"], broken["kind"], ddl["kind"]) == ("tombstone", "error", "ddl")
-    assert broken["error"] == {"code": "broken_json", "detail": None}
+    assert broken["error"] == {"code": "broken_json", "detail": "broken off at byte 1"}
 
 
 @pytest.mark.usefixtures("spark")
@@ -914,7 +930,10 @@ def test_a_row_that_only_the_reading_of_texts_can_read_is_an_error(tmp_path: Pat
     file = write(tmp_path, "x.jsonl", canal(image))
     options = ("--format", "canal", "--columns", "id:bigint,f:double", "--key", "id")
     [row] = lines(run(file, *options).stdout)
-    assert (row["kind"], row["error"]) == ("error", {"code": "over_json_limits", "detail": None})
+    assert (row["kind"], row["error"]) == (
+        "error",
+        {"code": "over_json_limits", "detail": "more than 1,000 digits in a row"},
+    )
 
 
 @pytest.mark.usefixtures("spark")
@@ -938,11 +957,12 @@ def test_bytes_that_are_not_of_their_character_set_are_an_error_without_columns_
 
 @pytest.mark.usefixtures("spark")
 def test_state_says_what_could_not_be_read(tmp_path: Path) -> None:
+    cut = canal('{"id": 1, "a": "new"}', type="UPDATE")[:-20]
     file = write(
         tmp_path,
         "x.jsonl",
         canal('{"id": 1, "a": "old"}'),
-        canal('{"id": 1, "a": "new"}', type="UPDATE")[:-20],
+        cut,
         canal('{"id": 1}', type="UPSERT"),
         canal('{"id": 1}', type="UPSERT"),
         canal(type="DELETE"),
@@ -951,13 +971,58 @@ def test_state_says_what_could_not_be_read(tmp_path: Path) -> None:
         orders, unread = lines(run(file, "--format", "canal", "--state", *columns).stdout)
         assert (orders["rows"], orders.get("error")) == ([{"id": "1", "a": "old"}], None)
         assert (unread["table"], unread["rows"]) == (None, [])
-        assert unread["error"] == (
-            "Messages not read: 1 with the error broken_json. Messages not read: 1 with the error no_rows. "
-            "Messages not read: 2 with the error unknown_op."
-        )
+        broken, *others = re.findall(r"Messages not read: [^.]+\.", unread["error"])
+        assert broken == f"Messages not read: 1 with the error broken_json (broken off at byte {len(cut)})."
+        assert [other.rstrip(".").split(" (")[0] for other in others] == [
+            "Messages not read: 1 with the error no_rows",
+            "Messages not read: 2 with the error unknown_op",
+        ]
     file.write_text("{\n")
     [unread] = lines(run(file, "--format", "canal", "--state").stdout)
-    assert unread["error"] == "Messages not read: 1 with the error broken_json."
+    assert unread["error"] == "Messages not read: 1 with the error broken_json (broken off at byte 1)."
+    file.write_text(
+        "{\n{\n{}x\n" + "\n".join(f"{' ' * width}{{" for width in range(1, 12)) + "\n", encoding="utf-8"
+    )
+    [unread] = lines(run(file, "--format", "canal", "--state").stdout)
+    assert unread["error"].startswith(
+        "Messages not read: 13 with the error broken_json (2 broken off at byte 1; 1 broken off at byte "
+    )
+    assert unread["error"].endswith(
+        "; 2 others). Messages not read: 1 with the error text_after_message (byte 2: text follows the message)."
+    )
+
+
+@pytest.mark.usefixtures("spark")
+def test_state_names_the_columns_of_rows_that_it_leaves_out(tmp_path: Path) -> None:
+    file = write(
+        tmp_path,
+        "x.jsonl",
+        canal('{"id": 1, "n": "1", "at": "2024-01-01"}'),
+        canal('{"id": 2, "n": "x", "at": "soon"}'),
+        canal('{"id": 3, "n": "y", "at": "late"}'),
+        canal('{"id": 4, "n": "z", "at": "2024-01-01"}'),
+        canal('{"id": null, "n": "1", "at": "2024-01-01"}'),
+    )
+    options = ("--format", "canal", "--state", "--key", "id", "--columns", "id:bigint,n:int,at:date")
+    [orders] = lines(run(file, *options).stdout)
+    assert [row["id"] for row in orders["rows"]] == ["1"]
+    assert orders["error"] == (
+        "Changes not applied: 1 with the error key_missing (id). Changes not applied: 3 with the error "
+        "value_does_not_fit (2 n: int, at: date; 1 n: int)."
+    )
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_message_behind_a_schema_id_is_read_where_the_format_is_told_too(tmp_path: Path) -> None:
+    values = [b"\0\0\0\0+" + EVENT_TEXT.encode(), b"\0\0\0\0*\0\x02\x02\x0cscooter\0"]
+    encoded = (b64encode(value).decode() for value in values)
+    file = write(tmp_path, "x.jsonl", *(json.dumps({"value_base64": text, "topic": "t"}) for text in encoded))
+    first, second = lines(run(file).stdout)
+    assert (first["kind"], first["after"]) == ("row", {"id": "1"})
+    assert second["error"] == {
+        "code": "not_json",
+        "detail": "schema registry, Avro or Protobuf; schema id 42",
+    }
 
 
 @pytest.mark.usefixtures("spark")

@@ -197,21 +197,32 @@ def _refuse_rows_without_key(file: File) -> None:
         shown = (row["before"] if row["op"] == "delete" else row["after"]) or {}
         # Some writers name the key in other letters than the row.
         values = {key.lower(): value for key, value in shown.items()}
-        for column in given_key(file.keys, name) or ():
-            if column in file.columns[name] and values.get(column.lower()) is None:
-                row["error_code"], row["detail"] = "key_missing", column
-                break
+        missing = [
+            column
+            for column in given_key(file.keys, name) or ()
+            if column in file.columns[name] and values.get(column.lower()) is None
+        ]
+        if missing:
+            row["error_code"], row["detail"] = "key_missing", ", ".join(missing)
 
 
 def _refuse_lost_texts(row: dict[str, Any]) -> None:
     """A text that begins with U+FFFD is what `cdc_dts_avro` writes of bytes that it could not read."""
     if row["error_code"] is not None or row["half"] is not None:
         return
-    for side, prefix in (("after", ""), ("before", "before ")):
-        for name, text in (row[side] or {}).items():
-            if text is not None and text.startswith("\ufffd"):
-                row["error_code"], row["detail"] = "value_does_not_fit", f"{prefix}{name}: string"
-                return
+    lost = {
+        side: [
+            name for name, text in (row[side] or {}).items() if text is not None and text.startswith("\ufffd")
+        ]
+        for side in ("after", "before")
+    }
+    # As the models name them: of the row before only where the row itself has nothing.
+    names = lost["after"] + [f"before {name}" for name in lost["before"] if name not in lost["after"]]
+    if names:
+        row["error_code"], row["detail"] = (
+            "value_does_not_fit",
+            ", ".join(f"{name}: string" for name in names),
+        )
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:

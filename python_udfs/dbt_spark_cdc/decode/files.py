@@ -12,6 +12,8 @@ from dbt_spark_cdc.inputs import Message
 AUTO = "auto"
 
 Writer = tuple[str, str | None]
+# A code, and what is wrong.
+Error = tuple[str, str | None]
 NAME = tuple[str | None, str | None, str | None]
 
 
@@ -87,7 +89,7 @@ class Table:
     named_keys: dict[frozenset[str], list[str]] = field(default_factory=dict)
     lines: set[int] = field(default_factory=set)
     has_truncate: bool = False
-    unreadable: Counter[str] = field(default_factory=Counter)
+    unreadable: Counter[Error] = field(default_factory=Counter)
     rows: list[dict[str, str | None]] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 

@@ -55,6 +55,7 @@ _STRANGERS = (
         "a notification of Amazon SNS", ("Type", "MessageId", "Message"), f"{_TAKE_OUT}, the member `Message`"
     ),
 )
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,30}")
 # CockroachDB's clock.
 _HLC = re.compile(r"[0-9]{19}\.[0-9]{10}")
 _FIRST_BYTES = (
@@ -153,14 +154,15 @@ def _stranger(message: dict[str, Any]) -> Sight | None:
 
 def _of_keys(message: dict[str, Any]) -> Sight:
     source = message.get("source")
-    if isinstance(source, dict) and isinstance(source.get("connector"), str) and "op" in message:
+    connector = source.get("connector") if isinstance(source, dict) else None
+    if message.keys() & {"op", "ddl"} and isinstance(connector, str) and _NAME.fullmatch(connector):
         return Sight(
-            "like Debezium's, of a connector that its page does not list",
-            "read the page of the format debezium, and name the format",
+            f"a message like Debezium's, of the connector {connector}",
+            "name the format debezium: its page lists the connectors that it reads",
         )
-    if message.keys() == {"schema", "payload"} and isinstance(message["payload"], dict):
+    if message.keys() in ({"schema", "payload"}, {"payload"}) and isinstance(message["payload"], dict):
         inner = _of_keys(message["payload"])
-        return Sight(f"Kafka Connect's {{schema, payload}} around {inner.what}", inner.advice)
+        return Sight(f"a `payload` of Kafka Connect around {inner.what}", inner.advice)
     if not message:
         return Sight("an empty JSON object", "look whether the topic holds change messages")
     names = [key[:40] for key in message][:KEYS_SHOWN]

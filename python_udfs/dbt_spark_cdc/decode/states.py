@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from dbt_spark_cdc.decode.changes import Changes
-from dbt_spark_cdc.decode.files import NAME, File, Table, given_key
+from dbt_spark_cdc.decode.files import NAME, Error, File, Table, given_key
 from dbt_spark_cdc.decode.texts import RAW_COLUMNS, create_raw, names_told_apart, plain, sortable, texts
 from dbt_spark_cdc.macros import CompilerError
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 # Tables of few columns share a query, because each query costs a second; a wide one costs more than it saves.
 COLUMNS_OF_A_QUERY = 60
 TABLE_ID = "_spark_cdc_table"
+DETAILS_SHOWN = 10
 
 
 class States:
@@ -57,8 +60,7 @@ class States:
             table.columns = dict.fromkeys(self.options.columns)
         else:
             self._leave_out_reserved(table)
-        for code, count in sorted(table.unreadable.items()):
-            table.errors.append(f"Messages not read: {count} with the error {code}.")
+        table.errors.extend(_counted("Messages not read", table.unreadable))
         if not table.columns or not table.lines:
             return False  # truncates only, or nothing that can be read
         if len(named) > 1:
@@ -129,11 +131,14 @@ class States:
             # Spark takes no VARIANT back from Arrow.
             rows = rows.localCheckpoint() if variants else spark.createDataFrame(rows.toArrow())
             rows.createOrReplaceTempView("changes")
+            refused: dict[int, Counter[Error]] = {}
             for row in spark.sql(
-                "select _cdc_partition as n, _cdc_error.code, count(*) as changes from changes "
-                "where _cdc_error is not null group by all order by all"
+                "select _cdc_partition as n, _cdc_error.*, count(*) as changes from changes "
+                "where _cdc_error is not null group by all"
             ).collect():
-                tables[row.n].errors.append(f"Changes not applied: {row.changes} with the error {row.code}.")
+                refused.setdefault(row.n, Counter())[row.code, row.detail] = row.changes
+            for number, counts in refused.items():
+                tables[number].errors.extend(_counted("Changes not applied", counts))
             has_patches = "_cdc_patches" in spark.table("changes").columns
             patchable = self.library.call("_patchable", columns, key) if has_patches else []
             current = self.library.current_rows(
@@ -157,6 +162,22 @@ class States:
             _tell_unknown_values(table)
 
 
+def _counted(what: str, counts: Counter[Error]) -> Iterator[str]:
+    """A sentence for each code, with what is wrong in how many."""
+    for code in sorted({code for code, _ in counts}):
+        details = Counter({detail: count for (other, detail), count in counts.items() if other == code})
+        shown = [
+            detail if len(details) == 1 else f"{count} {detail}"
+            for detail, count in sorted(
+                details.most_common(DETAILS_SHOWN), key=lambda pair: (-pair[1], pair[0] or "")
+            )
+            if detail
+        ]
+        more = details.total() - sum(count for _, count in details.most_common(DETAILS_SHOWN))
+        why = "; ".join(shown + [f"{more} others"] * bool(more))
+        yield f"{what}: {details.total()} with the error {code}{f' ({why})' if why else ''}."
+
+
 def _tell_unknown_values(table: Table) -> None:
     rows = [row for row in table.rows if len(row) < len(table.columns)]
     if rows:
@@ -173,7 +194,7 @@ def _tables(file: File) -> list[Table]:
         name = (row["database_name"], row["schema_name"], row["table_name"])
         table = tables.setdefault(name, Table(file, name, dict(file.columns.get(name, {}))))
         if row["kind"] == "unreadable":
-            table.unreadable[row["error_code"]] += 1
+            table.unreadable[row["error_code"], row["detail"]] += 1
             continue
         table.lines.update(row["lines"])
         table.has_truncate |= row["kind"] == "truncate"

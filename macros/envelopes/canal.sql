@@ -114,13 +114,13 @@ struct<
                 ~ 'coalesce(size(message.data), 0) < 1 and ' ~ spark_cdc._holds_a_row('message.old')
         }) -%}
     {%- endif -%}
-    {%- set other_shape = {'seatunnel': ['a list, as in the dialect flink, not a row', '\\[']}.get(
-        dialect, ['an object, as in the dialect seatunnel, not a list of rows', '\\{']
-    ) -%}
+    {%- set other_shape, bracket = ['a list, as in the dialect flink, not a row', '\\['] if dialect == 'seatunnel'
+        else ['an object, as in the dialect seatunnel, not a list of rows', '\\{'] -%}
     {%- do no_rows.update({
-        'data: ' ~ other_shape[0]: is_row ~ " and message.data is null and value rlike r'\"data\"\\s*+:\\s*+" ~ other_shape[1] ~ "'",
+        'data: ' ~ other_shape: is_row ~ " and message.data is null and value rlike r'\"data\"\\s*+:\\s*+" ~ bracket ~ "'",
         'data: no row': is_row ~ ' and coalesce(size(' ~ list ~ '), 0) < 1',
-        'data[]: a row without columns': is_row ~ ' and exists(' ~ list ~ ', image -> coalesce(size(image), 0) < 1)',
+        ('data' if dialect == 'seatunnel' else 'data[]') ~ ': a row without columns': is_row ~ ' and exists(' ~ list
+            ~ ', image -> coalesce(size(image), 0) < 1)',
     }) -%}
     {#- DRS has Canal's fields beside this one, and another order, other binaries and another row before. -#}
     {%- set errors = {

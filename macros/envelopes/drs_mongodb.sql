@@ -79,8 +79,8 @@ struct<
     {%- set other_structure = {} -%}
     {%- for name in ['value', 'where'] -%}
         {%- do other_structure.update({
-            name ~ ': not a text': '(message.`' ~ name ~ "` is not null and not value rlike r'\"" ~ name ~ "\"\\s*+:\\s*+\"' or value rlike r'\""
-                ~ name ~ "\"\\s*+:\\s*+[^\"n]')"
+            name ~ ': not a text': '(message.`' ~ name ~ "` is not null and not value rlike r'\"" ~ name
+                ~ "\"\\s*+:\\s*+\"' or value rlike r'\"" ~ name ~ "\"\\s*+:\\s*+[^\"n]')"
         }) -%}
     {%- endfor -%}
     {%- do other_structure.update({'where: another document than value': is_row ~ ' and ' ~ two_documents}) -%}

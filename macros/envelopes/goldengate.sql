@@ -32,7 +32,8 @@ struct<
     {%- set sequence = spark_cdc._whole_number(pos) -%}
     {%- set other_structure = {} -%}
     {#- A value that is there and said to be missing: which is true cannot be known. -#}
-    {%- for name, image in ({'the row': 'message'} if dialect == 'row' else {'before': 'message.before', 'after': 'message.after'}).items() -%}
+    {%- set images = {'the row': 'message'} if dialect == 'row' else {'before': 'message.before', 'after': 'message.after'} -%}
+    {%- for name, image in images.items() -%}
         {%- do other_structure.update({
             name ~ ': a value beside the _isMissing of its column': "contains(value, '_isMissing') and exists(map_entries(" ~ image
                 ~ "), entry -> endswith(entry.key, '_isMissing') and entry.value = 'true' and " ~ image

@@ -45,7 +45,8 @@ struct<
     {%- set table = meta ~ '.table_name' -%}
     {#- OMS has no record type for it. -#}
     {%- set is_truncate = op ~ " = 'DDL' and " ~ spark_cdc._truncates_a_table(ddl, table, database) -%}
-    {%- set truncate_fault = 'case when ' ~ op ~ " = 'DDL' then " ~ spark_cdc._ddl_fault(ddl, table, database, 'postStruct.ddl') ~ ' end' -%}
+    {%- set truncate_fault = 'case when ' ~ op ~ " = 'DDL' then " ~ spark_cdc._ddl_fault(ddl, table, database, 'postStruct.ddl')
+        ~ ' end' -%}
     {%- set kind -%}
         case
             when {{ op }} in ({{ spark_cdc._literals(rows) }}) then 'rows'

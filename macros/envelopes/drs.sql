@@ -41,7 +41,8 @@ struct<
     {%- set truncate_fault -%}
         case
             when {{ is_row }} then null
-            when message.type = 'TRUNCATE' and {{ no_statement }} then {{ spark_cdc._error('unknown_op', 'sql: a TRUNCATE without its statement') }}
+            when message.type = 'TRUNCATE' and {{ no_statement }}
+                then {{ spark_cdc._error('unknown_op', 'sql: a TRUNCATE without its statement') }}
             else {{ spark_cdc._ddl_fault('message.sql', 'message.`table`', qualifier, 'sql') }}
         end
     {%- endset -%}

@@ -42,7 +42,8 @@
     {%- set first = spark_cdc._let(
         'sorted', 'array_sort(' ~ names ~ ')', 'get(filter(sorted, (name, place) -> name = get(sorted, place - 1)), 0)'
     ) -%}
-    {{- return(spark_cdc._error_of('duplicate_key', 'concat(left(' ~ first ~ ', 100), ' ~ spark_cdc._literal(': stands twice in ' ~ where) ~ ')')) -}}
+    {%- set detail = 'concat(left(' ~ first ~ ', 100), ' ~ spark_cdc._literal(': stands twice in ' ~ where) ~ ')' -%}
+    {{- return(spark_cdc._error_of('duplicate_key', detail)) -}}
 {%- endmacro -%}
 
 {#- True of a list in which a name stands twice. -#}
@@ -208,9 +209,9 @@
 {%- endmacro -%}
 
 {#-
-    The error of a DDL message that may be a truncate and is not surely the one of its table, else NULL: other_structure where the statement
-    names another table, unknown_op where it empties more or less than one table, or cannot be read. As a mere DDL its rows
-    would live on.
+    The error of a DDL message that may be a truncate and is not surely the one of its table, else NULL: other_structure where the
+    statement names another table, unknown_op where it empties more or less than one table, or cannot be read. As a mere DDL its
+    rows would live on. `path`: the field that has the statement.
 -#}
 {%- macro _truncate_fault(statement, table, qualifier=none, path='statement') -%}
     {{- return(
@@ -222,7 +223,10 @@
     ) -}}
 {%- endmacro -%}
 
-{#- The error of a DDL message that may change rows of its table, else NULL: as `_truncate_fault`, and where its statement changes single rows. -#}
+{#-
+    The error of a DDL message that may change rows of its table, else NULL: as `_truncate_fault`, and where its statement changes
+    single rows.
+-#}
 {%- macro _ddl_fault(statement, table, qualifier=none, path='statement') -%}
     {{- return(
         'case when ' ~ spark_cdc._changes_rows(statement) ~ ' then '

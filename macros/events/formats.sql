@@ -50,8 +50,8 @@
 {#- What a format's rows macro gives: see `_row_changes`. -#}
 {%- macro _rows_of(format, dialect) -%}
     {{- return(spark_cdc._known_parts(format ~ '_rows', spark_cdc._format_macro(format, 'rows')(dialect), [
-        'each', 'op', 'image', 'before', 'overlays', 'keeps_key', 'half', 'complete', 'absent_is_error', 'patches', 'old_key', 'value_names',
-        'exact', 'tells_quotes', 'long_numbers',
+        'each', 'op', 'image', 'before', 'overlays', 'keeps_key', 'half', 'complete', 'absent_is_error', 'patches', 'old_key',
+        'value_names', 'exact', 'tells_quotes', 'long_numbers',
     ])) -}}
 {%- endmacro -%}
 

@@ -130,8 +130,8 @@ end
     {%- set nothing_read = "named_struct('within', '.', 'last', 's', 'piece', '', 'bytes', octet_length(" ~ text ~ ') - octet_length('
         ~ start ~ "), 'stops', false, 'is_cut', false)" -%}
     {{- return(
-        'case when octet_length(' ~ text ~ ') > 1000000 then ' ~ (spark_cdc._literal(else) if else else 'null') ~ ' else aggregate(' ~ found ~ ', ' ~ nothing_read
-        ~ ', (read, piece) -> ' ~ next ~ ', read -> ' ~ where ~ ') end'
+        'case when octet_length(' ~ text ~ ') > 1000000 then ' ~ (spark_cdc._literal(else) if else else 'null') ~ ' else aggregate('
+        ~ found ~ ', ' ~ nothing_read ~ ', (read, piece) -> ' ~ next ~ ', read -> ' ~ where ~ ') end'
     ) -}}
 {%- endmacro -%}
 
@@ -159,7 +159,8 @@ end
 {%- macro _declared_shapes(type, column='message', path='') -%}
     {%- set rules = {
         'struct': 'not an object', 'map': 'not an object', 'bigint': 'not a whole number', 'int': 'not a whole number',
-        'boolean': 'not true or false', 'array<map': 'not a list of objects', 'array<struct': 'not a list of objects', 'array': 'not a list',
+        'boolean': 'not true or false', 'array<map': 'not a list of objects', 'array<struct': 'not a list of objects',
+        'array': 'not a list',
     } -%}
     {%- set type = type | trim -%}
     {%- if not type.startswith('struct<') -%}

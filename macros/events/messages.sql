@@ -7,7 +7,8 @@
     raw_columns  {'value': 'payload', ...}: SQL expressions where the raw table names a column otherwise
 
     One row: topic, partition, offset, timestamp, key, value as in Kafka, JSON without what a converter put around it; format;
-    kind (rows, ddl, truncate, begin, commit, heartbeat, tombstone, other, unreadable); database_name, schema_name, table_name; op as the vendor writes it;
+    kind (rows, ddl, truncate, begin, commit, heartbeat, tombstone, other, unreadable); database_name, schema_name, table_name;
+    op as the vendor writes it;
     sequence (the vendor's order in parts); committed_at; transaction_id; key_columns; column_types; ddl;
     error (code, detail), which is not null exactly for unreadable messages; batch (when the run that read it began); seen
     (what its topic and partition held then: by it the next run knows what is new).

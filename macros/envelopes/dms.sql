@@ -58,8 +58,9 @@ struct<
     {%- set null_left_out = spark_cdc._let(
         'left_out', 'case when ' ~ op ~ " = 'update' then " ~ left_out ~ ' end',
         'case when size(left_out) > 0 then '
-            ~ spark_cdc._error_of('null_left_out', "concat('data: columns of the row before are missing: ', array_join(left_out, ', '))")
-            ~ ' end'
+            ~ spark_cdc._error_of(
+                'null_left_out', "concat('data: columns of the row before are missing: ', left(array_join(left_out, ', '), 500))"
+            ) ~ ' end'
     ) -%}
     {%- set commit_time = 'message.metadata.`commit-timestamp`' -%}
     {%- set committed_at = 'case when ' ~ commit_time ~ " rlike r'(?:Z|[+-][0-9]{2}:?[0-9]{2})\\z' then "

@@ -33,8 +33,9 @@ struct<
     {#- With output_nulls=false a column that became null is left out, and looks like one that is not in the message. -#}
     {%- set left_out = 'array_except(map_keys(message.old), map_keys(message.data))' -%}
     {%- set null_left_out = "case when message.type = 'update' and size(" ~ left_out ~ ') > 0 then '
-        ~ spark_cdc._error_of('null_left_out', "concat('data: columns of old are missing: ', array_join(" ~ left_out ~ ", ', '))")
-        ~ ' end' -%}
+        ~ spark_cdc._error_of(
+            'null_left_out', "concat('data: columns of old are missing: ', left(array_join(" ~ left_out ~ ", ', '), 500))"
+        ) ~ ' end' -%}
     {%- set kind -%}
         case when {{ is_row }} then 'rows' when {{ is_ddl }} then 'ddl' else 'other' end
     {%- endset -%}

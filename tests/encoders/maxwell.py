@@ -9,10 +9,11 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable
 from datetime import datetime, timezone
+from functools import partial
 from typing import Any
 
 from encoders.canal import CANAL, NUMBERS, changed, image, milliseconds, text
-from encoders.log import DECLARATIONS, Change, Encoder, Message, Table
+from encoders.log import DECLARATIONS, Change, Encoder, Message, Row, Table
 
 
 def _moment(value: datetime) -> str:
@@ -31,7 +32,7 @@ VALUES: dict[str, Callable[[Any], str]] = {
 TYPES = {"insert": "insert", "update": "update", "delete": "delete", "snapshot": "bootstrap-insert"}
 
 
-def encode(changes: list[Change], table: Table) -> list[Message]:
+def encode(changes: list[Change], table: Table, nulls: bool = True) -> list[Message]:
     """Begin and end are not written, nor is a truncate; every transaction of this log has one row."""
     messages = []
     for change in changes:
@@ -43,9 +44,10 @@ def encode(changes: list[Change], table: Table) -> list[Message]:
             if change.kind != "snapshot":
                 fields |= {"xid": str(1000 + change.sequence), "commit": "true"}
             fields["primary_key_columns"] = text(list(table.key))
-            fields["data"] = image(row, table, VALUES)
+            fields["data"] = image(row if nulls else _without_nulls(row), table, VALUES)
             if change.kind == "update":
-                fields["old"] = image(changed(change), table, VALUES)
+                old = changed(change)
+                fields["old"] = image(old if nulls else _without_nulls(old), table, VALUES)
         elif change.kind == "ddl":
             definition = text({"database": table.database, "table": table.name, "columns": []})
             fields |= {"type": text("table-alter"), "old": definition, "def": definition}
@@ -57,4 +59,12 @@ def encode(changes: list[Change], table: Table) -> list[Message]:
     return messages
 
 
-ENCODERS = [Encoder("maxwell", "maxwell", DECLARATIONS, encode)]
+def _without_nulls(row: Row) -> Row:
+    return {name: value for name, value in row.items() if value is not None}
+
+
+ENCODERS = [
+    Encoder("maxwell", "maxwell", DECLARATIONS, encode),
+    # output_nulls=false: of the row before, a column that `old` lacks may have been NULL.
+    Encoder("maxwell", "nulls_left_out", DECLARATIONS, partial(encode, nulls=False), before="key"),
+]

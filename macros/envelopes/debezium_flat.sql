@@ -73,12 +73,13 @@
         'unknown_op': "event['__op'] not in ('c', 'u', 'd', 'r')",
         'other_structure': contradicts ~ ' or ' ~ spark_cdc._is_nested(names_of),
     } -%}
+    {#- A key behind a schema id that is no JSON names a row, too. -#}
     {{- return({
         'event': event,
         'kind': kind,
         'beside_event': {'row_of_key': 'case when value is null then ' ~ spark_cdc._debezium_key('key') ~ ' end'},
         'kind_of_null': "case when size(row_of_key) > 0 then 'rows' else 'tombstone' end",
-        'error_of_null': "case when startswith(ltrim(key), '{') and row_of_key is null then "
+        'error_of_null': "case when (startswith(ltrim(key), '{') or startswith(key, '\\u0000')) and row_of_key is null then "
             ~ spark_cdc._error('key_missing', 'key: not a row of a key as the JSON converter writes it') ~ ' end',
         'database_name': "coalesce(event['__db'], event['__source_db'], try_element_at(split(" ~ schema_name ~ ", r'\\.'), -2), "
             ~ database_of_null ~ ')',

@@ -7,16 +7,18 @@
     before a change at that same position.
 
     Dialects: `envelope` (default; bare or inside {schema, payload}, also mixed in one topic), `flat`
-    (ExtractNewRecordState: the row and `__` fields; truncates are lost by the producer) and `cloudcanal` (CloudCanal writes
+    (ExtractNewRecordState: the row and `__` fields; truncates are lost by the producer), `cloudcanal` (CloudCanal writes
     op i for an insert, a for DDL and {} for a row that is not there; ordered by the offset, because its page does not say
-    that file and pos stand in every row).
+    that file and pos stand in every row) and `cockroachdb` (CockroachDB's own changefeeds).
 
-    Beside this file: the connectors' positions (debezium_order.sql), the flat dialect's halves (debezium_flat.sql) and the
-    semantic types (debezium_values.sql).
+    Beside this file: whose messages are read (debezium_connectors.sql), the connectors' positions (debezium_order.sql), the
+    dialects flat and cockroachdb (debezium_flat.sql, debezium_cockroachdb.sql) and the semantic types (debezium_values.sql).
 -#}
 {%- macro default__debezium_schema(dialect, with_types) -%}
     {%- if dialect == 'flat' -%}
         {{- return('map<string,string>') -}}
+    {%- elif dialect == 'cockroachdb' -%}
+        {{- return(spark_cdc._debezium_cockroachdb_schema()) -}}
     {%- endif -%}
     {%- set fields = [] -%}
     {%- for name, type in spark_cdc._debezium_event_fields().items() -%}
@@ -33,7 +35,7 @@
     {%- set source = 'struct<connector: string, snapshot: string, db: string, `schema`: string, `table`: string, '
         ~ 'collection: string, ts_ms: bigint, ts_us: bigint, sequence: string, file: string, pos: bigint, `row`: bigint, '
         ~ 'lsn: string, commit_lsn: string, change_lsn: string, event_serial_no: string, scn: string, commit_scn: string, '
-        ~ 'txId: string, gtid: string>' -%}
+        ~ 'txId: string, gtid: string, commit_ts: string, origin: string>' -%}
     {{- return({
         'op': 'string', 'before': 'map<string,string>', 'after': 'map<string,string>', 'source': source,
         'transaction': 'struct<id: string>', 'ddl': 'string', 'historyRecord': 'string', 'databaseName': 'string',
@@ -44,6 +46,8 @@
 {%- macro default__debezium_header(dialect) -%}
     {%- if dialect == 'flat' -%}
         {{- return(spark_cdc._debezium_flat_header()) -}}
+    {%- elif dialect == 'cockroachdb' -%}
+        {{- return(spark_cdc._debezium_cockroachdb_header()) -}}
     {%- endif -%}
     {%- set event_fields = [] -%}
     {%- for name in spark_cdc._debezium_event_fields() -%}
@@ -58,11 +62,6 @@
     {#- CloudCanal's page has the meanings of before and after the other way round than its sample: a delete has one row. -#}
     {%- set two_rows = "event.op = 'd' and size(event.before) > 0 and size(event.after) > 0 "
         ~ 'and not array_sort(map_entries(event.before)) <=> array_sort(map_entries(event.after))' -%}
-    {#- A row of an image that its operation does not have: which of the two is right nobody knows. -#}
-    {%- set contradicts = [
-        "event.op in ('t', " ~ spark_cdc._literals(inserts + ['r']) ~ ') and coalesce(size(event.before) > 0, false)',
-        'event.op in (' ~ ("'t'" if is_cloudcanal else "'t', 'd'") ~ ') and coalesce(size(event.after) > 0, false)',
-    ] -%}
     {%- set ddl = "coalesce(event.ddl, get_json_object(event.historyRecord, '$.ddl'))" -%}
     {#- A message of a table that other columns make look alike is neither: it has no databaseName, or more than a time. -#}
     {%- set is_ddl -%}
@@ -74,17 +73,17 @@
         and size(json_object_keys(coalesce(get_json_object(value, '$.payload'), value))) = 1)
     {%- endset -%}
     {%- set qualifier = "coalesce(nullif(event.source.schema, ''), event.source.db)" -%}
-    {%- set may_truncate = "(event.op = 'a' or event.op is null and " ~ is_ddl ~ ')' -%}
+    {%- set may_truncate = '(event.op is null and ' ~ is_ddl ~ (" or event.op = 'a'" if is_cloudcanal else '') ~ ')' -%}
     {%- set kind -%}
         case
             when event.op in ({{ spark_cdc._literals(rows) }}) then 'rows'
             when event.op = 't' then 'truncate'
+            when event.op = 'm' then 'other'
+            {#- MySQL's connector leaves `t` out by default, and TiCDC and CloudCanal have none. Twice at one place does no harm. -#}
+            when {{ may_truncate }} and {{ spark_cdc._begins_with_truncate(ddl) }} then 'truncate'
             {%- if is_cloudcanal %}
-            {#- Its page has no op for TRUNCATE: all but rows is DDL. -#}
-            when {{ may_truncate }} and {{ spark_cdc._truncates_a_table(ddl, 'event.source.table', qualifier) }} then 'truncate'
             when event.op = 'a' then 'ddl'
             {%- endif %}
-            when event.op = 'm' then 'other'
             when event.status = 'BEGIN' then 'begin'
             when event.status = 'END' then 'commit'
             when {{ is_ddl }} then 'ddl'
@@ -96,8 +95,6 @@
     {%- set no_row_before = "event.op = 'd' and coalesce(size(event.before), 0) < 1 and "
         ~ ('coalesce(size(event.after), 0) < 1 and ' if is_cloudcanal else '')
         ~ 'coalesce(size(row_of_key), 0) < 1' -%}
-    {%- set no_place = 'event.op in (' ~ spark_cdc._literals(rows + ['t']) ~ ') and '
-        ~ spark_cdc._debezium_has_no_place('event.source', 'event.op') -%}
     {#- Flink's writers name no source at all, and the topic is then the table. -#}
     {%- set no_table = 'event.source is not null and event.op in (' ~ spark_cdc._literals(rows + ['t'])
         ~ ") and coalesce(event.source.table, event.source.collection, '') = ''" -%}
@@ -105,40 +102,68 @@
         ~ 'or message.before is not null or message.after is not null)' -%}
     {%- set two_old_keys = 'case when size(headers) > 1 then '
         ~ 'size(array_distinct(' ~ spark_cdc._debezium_old_keys() ~ ')) > 1 else false end' -%}
-    {%- set nested_name = spark_cdc._is_nested({
-        'db': 'event.source.db', 'schema': 'event.source.schema', 'table': 'event.source.table',
-        'collection': 'event.source.collection',
+    {#- A row of an image that its operation does not have: which of the two is right nobody knows. -#}
+    {%- set structure = {
+        'ts_ms: not a whole number': 'event.ts_ms is not null and try_cast(event.ts_ms as bigint) is null',
+        'source.table: missing': no_table,
+        'payload: an event, beside another one at the root': two_events,
+        'headers: two of the name __debezium.oldkey that differ': two_old_keys,
+        'source.ts_ms: not a time in milliseconds': spark_cdc._is_no_time('event.source.ts_ms', 'milliseconds'),
+        'source.ts_us: not a time in microseconds': spark_cdc._is_no_time('event.source.ts_us', 'microseconds'),
+        'before: has a row, which the operation does not have': "event.op in ('t', " ~ spark_cdc._literals(inserts + ['r'])
+            ~ ') and coalesce(size(event.before) > 0, false)',
+        'after: has a row, which the operation does not have': 'event.op in (' ~ ("'t'" if is_cloudcanal else "'t', 'd'")
+            ~ ') and coalesce(size(event.after) > 0, false)',
+    } -%}
+    {%- for name in ['db', 'schema', 'table', 'collection'] -%}
+        {%- do structure.update({'source.' ~ name ~ ': not a text': spark_cdc._is_nested({name: 'event.source.' ~ name})}) -%}
+    {%- endfor -%}
+    {%- set no_place -%}
+        case
+            when event.op in ({{ spark_cdc._literals(rows + ['t']) }}) or {{ may_truncate }} and contains(lower({{ ddl }}), 'truncate')
+                then {{ spark_cdc._debezium_no_place('event.source', 'event.op') | indent(16) }}
+        end
+    {%- endset -%}
+    {%- set ddl_fault = 'case when ' ~ may_truncate ~ ' then ' ~ spark_cdc._ddl_fault(ddl, 'event.source.table', qualifier) ~ ' end' -%}
+    {%- set unsupported = {} -%}
+    {%- for detail, condition in spark_cdc._debezium_unsupported('event.source.connector', dialect).items() -%}
+        {%- do unsupported.update({detail: condition ~ " and not event.op <=> 'm'"}) -%}
+    {%- endfor -%}
+    {%- do unsupported.update({
+        'source.origin: cockroachdb is read by the dialect cockroachdb': "event.source.origin = 'cockroachdb'",
+        'source.connector: missing, and the columns are cells, which are not read as Debezium':
+            'event.op is not null and event.source is not null and event.source.connector is null and '
+            ~ spark_cdc._debezium_holds_cells('value'),
     }) -%}
+    {%- set union = ": the row is under Value, as Avro's JSON encoding writes unions" -%}
     {%- set errors = {
-        'duplicate_key': spark_cdc._debezium_names_twice(),
-        'other_format': "event.op is null and not (coalesce(event.status in ('BEGIN', 'END'), false) or " ~ is_ddl ~ ' or '
-            ~ is_heartbeat ~ ')',
-        'unknown_op': 'event.op not in (' ~ spark_cdc._literals(rows + others) ~ ')',
-        'no_after_image': no_row_after,
-        'key_missing': no_row_before,
-        'no_sequence': no_place,
-        'other_structure': ([
-            'event.ts_ms is not null and try_cast(event.ts_ms as bigint) is null', no_table, two_events, two_old_keys, nested_name,
-            spark_cdc._beyond_the_calendar('event.source.ts_ms'),
-            spark_cdc._beyond_the_calendar('event.source.ts_us', 'microseconds'),
-        ] + contradicts) | join(' or '),
+        'duplicate_key': {'source: names a field twice': spark_cdc._debezium_names_twice()},
+        'unsupported_connector': unsupported,
+        'other_format': {
+            'after' ~ union: spark_cdc._is_avro_record('event.after'),
+            'before' ~ union: spark_cdc._is_avro_record('event.before'),
+            'op: missing, and the message is no heartbeat, mark of a transaction or schema change':
+                "event.op is null and not (coalesce(event.status in ('BEGIN', 'END'), false) or " ~ is_ddl ~ ' or ' ~ is_heartbeat ~ ')',
+        },
+        'unknown_op': {'op: not one that the format has': 'event.op not in (' ~ spark_cdc._literals(rows + others) ~ ')'},
+        'no_after_image': {'after: missing': no_row_after},
+        'key_missing': {'before: missing, and the Kafka key does not name the row': no_row_before},
+        'fault': 'coalesce(' ~ no_place ~ ', ' ~ ddl_fault ~ ')',
+        'other_structure': structure,
     } -%}
     {%- if is_cloudcanal -%}
-        {%- set ddl_fault = 'case when ' ~ may_truncate ~ ' then '
-            ~ spark_cdc._ddl_fault(ddl, 'event.source.table', qualifier) ~ ' end' -%}
-        {%- set other_ddl -%}
-            (event.op = 'a' or event.op is null and event.ddl is not null)
-            and coalesce(size(event.after) > 0 or size(event.before) > 0, false)
-            or event.op in ({{ spark_cdc._literals(rows) }}) and trim(event.ddl) <> ''
-            or event.op is null and event.databaseName <> event.source.db
-        {%- endset -%}
-        {%- do errors.pop('no_sequence') -%}
-        {%- do errors.update({
-            'other_structure': '(' ~ errors.other_structure ~ ') or (' ~ two_rows ~ ') or (' ~ other_ddl ~ ') or '
-                ~ spark_cdc._may_be_seconds('event.source.ts_ms'),
-            'fault': ddl_fault,
+        {%- do structure.update({
+            'before: another row than in after': two_rows,
+            'ddl: a schema change with a row': "(event.op = 'a' or event.op is null and event.ddl is not null) "
+                ~ 'and coalesce(size(event.after) > 0 or size(event.before) > 0, false)',
+            'ddl: a row with a statement': 'event.op in (' ~ spark_cdc._literals(rows) ~ ") and trim(event.ddl) <> ''",
+            'databaseName: another one than source.db': 'event.op is null and event.databaseName <> event.source.db',
         }) -%}
+        {%- do errors.pop('fault') -%}
+        {%- do errors.update({'fault': ddl_fault}) -%}
     {%- endif -%}
+    {#- The key of a schema change names its database. -#}
+    {%- set key_columns = 'case when event.op is not null then map_keys(' ~ spark_cdc._debezium_key('key') ~ ') end' -%}
     {%- set transaction_id -%}
         coalesce(
             event.transaction.id, event.source.gtid, event.source.txId, case when event.status is not null then event.id end
@@ -161,7 +186,7 @@
         'committed_at': 'coalesce(' ~ spark_cdc._instant('nullif(event.source.ts_us, 0)', 'microseconds') ~ ', '
             ~ spark_cdc._instant('nullif(event.source.ts_ms, 0)', 'milliseconds') ~ ')',
         'transaction_id': transaction_id,
-        'key_columns': 'map_keys(' ~ spark_cdc._debezium_key('key') ~ ')',
+        'key_columns': key_columns,
         'column_types': spark_cdc._debezium_types(
             "get(filter(message.`schema`.fields, part -> part.field in ('after', 'before')), 0).fields"
         ),
@@ -247,9 +272,10 @@
 {%- macro default__debezium_rows(dialect) -%}
     {%- if dialect == 'flat' -%}
         {{- return(spark_cdc._debezium_flat_rows()) -}}
-    {%- endif -%}
-    {%- if dialect == 'cloudcanal' -%}
+    {%- elif dialect == 'cloudcanal' -%}
         {{- return(spark_cdc._debezium_cloudcanal_rows()) -}}
+    {%- elif dialect == 'cockroachdb' -%}
+        {{- return(spark_cdc._debezium_cockroachdb_rows()) -}}
     {%- endif -%}
     {%- set op -%}
         case event.op

@@ -52,26 +52,51 @@
     {#- Of server.database.table, as topics of MySQL and its kin are named. -#}
     {%- set database_of_null = "case when value is null and topic like '%.%.%' then element_at(split(topic, r'\\.'), -2) end" -%}
     {%- set is_envelope = "map_contains_key(event, 'op') and map_contains_key(event, 'source') and map_contains_key(event, 'after')" -%}
-    {%- set contradicts -%}
-        event['__deleted'] not in ('true', 'false')
-        or event['__deleted'] = 'true' and event['__op'] <> 'd'
-        or event['__deleted'] = 'false' and event['__op'] = 'd'
-        or coalesce(event['__table'], event['__source_table']) = ''
-        or {{ spark_cdc._beyond_the_calendar("try_cast(event['__source_ts_ms'] as bigint)") }}
-        or {{ spark_cdc._beyond_the_calendar("try_cast(event['__source_ts_us'] as bigint)", 'microseconds') }}
-        {%- for name in ['db', 'schema', 'table'] %}
-        or event['__{{ name }}'] <> event['__source_{{ name }}']
-        {%- endfor %}
-    {%- endset -%}
-    {%- set names_of = {} -%}
-    {%- for name in ['__db', '__schema', '__table', '__source_db', '__source_schema', '__source_table'] -%}
-        {%- do names_of.update({name: "event['" ~ name ~ "']"}) -%}
+    {%- set structure = {
+        '__deleted: not true or false': "event['__deleted'] not in ('true', 'false')",
+        '__deleted: true, although __op is not d': "event['__deleted'] = 'true' and event['__op'] <> 'd'",
+        '__deleted: false, although __op is d': "event['__deleted'] = 'false' and event['__op'] = 'd'",
+        '__table: empty': "coalesce(event['__table'], event['__source_table']) = ''",
+    } -%}
+    {%- for unit, field in {'milliseconds': '__source_ts_ms', 'microseconds': '__source_ts_us'}.items() -%}
+        {%- set time = "try_cast(event['" ~ field ~ "'] as bigint)" -%}
+        {%- do structure.update({
+            field ~ ': not a time in ' ~ unit:
+                "event['" ~ field ~ "'] is not null and " ~ time ~ ' is null or ' ~ spark_cdc._is_no_time(time, unit)
+        }) -%}
     {%- endfor -%}
+    {%- for name in ['db', 'schema', 'table'] -%}
+        {%- do structure.update({
+            '__source_' ~ name ~ ': another one than __' ~ name: "event['__" ~ name ~ "'] <> event['__source_" ~ name ~ "']"
+        }) -%}
+    {%- endfor -%}
+    {%- for name in ['__db', '__schema', '__table', '__source_db', '__source_schema', '__source_table'] -%}
+        {%- do structure.update({name ~ ': not a text': spark_cdc._is_nested({name: "event['" ~ name ~ "']"})}) -%}
+    {%- endfor -%}
+    {%- set unsupported = {} -%}
+    {%- for detail, condition in spark_cdc._debezium_unsupported(
+        "coalesce(event['__connector'], event['__source_connector'])", 'flat'
+    ).items() -%}
+        {%- do unsupported.update({detail | replace('source.connector', '__connector'): condition}) -%}
+    {%- endfor -%}
+    {%- do unsupported.update({
+        'row: the columns are cells, which are not read as Debezium': spark_cdc._debezium_holds_cells('value'),
+    }) -%}
     {%- set errors = {
-        'duplicate_key': spark_cdc._names_twice(names),
-        'other_format': 'size(event) = 0 or (' ~ is_envelope ~ ')',
-        'unknown_op': "event['__op'] not in ('c', 'u', 'd', 'r')",
-        'other_structure': contradicts ~ ' or ' ~ spark_cdc._is_nested(names_of),
+        'duplicate_key': {'row: names a field twice': spark_cdc._names_twice(names)},
+        'unsupported_connector': unsupported,
+        'other_format': {
+            "row: values are in objects that name their types, as Avro's JSON encoding writes unions":
+                spark_cdc._holds_avro_unions('value'),
+            'row: has no fields': 'size(event) = 0',
+            'op: an event of the dialect envelope': is_envelope,
+        },
+        'unknown_op': {
+            '__op: not one of c, u, d, r': "event['__op'] not in ('c', 'u', 'd', 'r')",
+            'ddl: a TRUNCATE, which has no place in the order of flat rows':
+                is_ddl ~ ' and ' ~ spark_cdc._begins_with_truncate("event['ddl']"),
+        },
+        'other_structure': structure,
     } -%}
     {#- A key behind a schema id that is no JSON names a row, too. -#}
     {{- return({

@@ -103,18 +103,19 @@
 {%- macro default__debezium_mongodb_header(dialect) -%}
     {%- set header = dict(spark_cdc._format_macro('debezium', 'header')('envelope')) -%}
     {%- do header.pop('beside_event') -%}
-    {%- set broken -%}
-        (event.op in ('c', 'u', 'r') and event.has_document and event.after is null)
-        or (event.has_before and event.before is null)
-        or (event.op in ('c', 'u', 'd', 'r') and {{ spark_cdc._names_twice('event.key_names') }})
-    {%- endset -%}
+    {%- set is_change = "event.op in ('c', 'u', 'd', 'r')" -%}
+    {%- set broken = {
+        'after: not a document of Extended JSON': "event.op in ('c', 'u', 'r') and event.has_document and event.after is null",
+        'before: not a document of Extended JSON': 'event.has_before and event.before is null',
+        'key: names a field twice': is_change ~ ' and ' ~ spark_cdc._names_twice('event.key_names'),
+    } -%}
     {#- The key names the document by the text of its _id, without the type that the document gives; an _id never changes. -#}
-    {%- set other_id = [] -%}
     {%- for one, other in [('identity', 'after'), ('before', 'after'), ('identity', 'before')] -%}
-        {%- do other_id.append(
-            'coalesce(' ~ spark_cdc._mongo_text('event.' ~ one ~ "['_id']") ~ ' <> '
-            ~ spark_cdc._mongo_text('event.' ~ other ~ "['_id']") ~ ', false)'
-        ) -%}
+        {%- do broken.update({
+            other ~ '._id: another one than in ' ~ (one if one == 'before' else 'the key'): is_change ~ ' and coalesce('
+                ~ spark_cdc._mongo_text('event.' ~ one ~ "['_id']") ~ ' <> ' ~ spark_cdc._mongo_text('event.' ~ other ~ "['_id']")
+                ~ ', false)'
+        }) -%}
     {%- endfor -%}
     {#- Its document, or the key in its place, has to name the row. -#}
     {%- set no_key = "event.op in ('u', 'd') and coalesce(size(event.before), 0) < 1 and event.identity['_id'] is null "
@@ -123,19 +124,34 @@
         ~ "get_json_object(value, '$.updateDescription')))" -%}
     {%- set described_twice = 'case when event.updateDescription is not null then '
         ~ spark_cdc._let('names', described, spark_cdc._names_twice('names')) ~ ' else false end' -%}
-    {%- set no_table = "event.source is not null and event.op in ('c', 'u', 'd', 'r') and coalesce(event.source.collection, '') = ''" -%}
+    {%- set no_table = 'event.source is not null and ' ~ is_change ~ " and coalesce(event.source.collection, '') = ''" -%}
+    {%- set structure = dict(header.errors.other_structure) -%}
+    {%- do structure.pop('source.table: missing') -%}
+    {%- do structure.update({'source.collection: missing': no_table}) -%}
     {#- from_json would give an object as the text of a document, with other numbers. Inside a text quotes are escaped. -#}
-    {%- set no_text = "value rlike r'\"(?:before|after|patch|filter|updatedFields)\"\\s*+:\\s*+[{\\[]'" -%}
-    {%- set errors = {'broken_document': broken ~ " or event.op in ('c', 'u', 'd', 'r') and (" ~ other_id | join(' or ') ~ ')'} -%}
-    {%- do errors.update(header.errors) -%}
-    {%- do errors.update({
-        'duplicate_key': errors.duplicate_key ~ ' or ' ~ described_twice,
-        'other_structure': errors.other_structure ~ ' or ' ~ no_table ~ ' or ' ~ no_text,
-        'other_format': '(' ~ errors.other_format ~ ") or event.source.connector <> 'mongodb'",
-        'unknown_op': errors.unknown_op ~ " or event.op = 't'",
-        'key_missing': no_key,
-        'no_sequence': "event.op in ('c', 'u', 'd', 'r') and event.source.ord is not null and event.source.ts_ms is null"
-    }) -%}
+    {%- for name in ['before', 'after', 'patch', 'filter', 'updatedFields'] -%}
+        {%- do structure.update({
+            ('updateDescription.' if name == 'updatedFields' else '') ~ name ~ ': a JSON object, not the text of a document':
+                'value rlike r\'"' ~ name ~ '"\\s*+:\\s*+[{\\[]\''
+        }) -%}
+    {%- endfor -%}
+    {%- set no_op = [] -%}
+    {%- for detail, condition in header.errors.other_format.items() if detail.startswith('op:') -%}
+        {%- do no_op.append((detail, condition)) -%}
+    {%- endfor -%}
+    {%- set errors = {
+        'broken_document': broken,
+        'duplicate_key': dict(header.errors.duplicate_key, **{'updateDescription: names a field twice': described_twice}),
+        'other_format': dict(no_op + [('source.connector: not mongodb', "event.source.connector <> 'mongodb'")]),
+        'unknown_op': dict(header.errors.unknown_op, **{'op: t, which MongoDB does not have': "event.op = 't'"}),
+        'no_after_image': header.errors.no_after_image,
+        'key_missing': {'before: missing, and the Kafka key does not name the document': no_key},
+        'no_sequence': {
+            'source.ts_ms: missing or 0, although source.ord is there': is_change
+                ~ " and event.source.ord is not null and (event.source.ts_ms is null or event.source.ts_ms = 0 and event.op <> 'r')"
+        },
+        'other_structure': structure,
+    } -%}
     {%- do header.update({
         'event': spark_cdc._debezium_mongodb_event(),
         'event_calls_python': true,

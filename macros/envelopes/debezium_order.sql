@@ -22,59 +22,93 @@
             array(coalesce(try_cast({{ source }}.event_serial_no as decimal(20,0)), 0))
         )
     {%- endset -%}
-    {{- return(spark_cdc._debezium_by_connector(
-        source, spark_cdc._decimals(mysql), spark_cdc._decimals(postgresql), spark_cdc._decimals(oracle), lsn_words,
-        'cast(array() as array<decimal(20,0)>)'
-    )) -}}
+    {%- set informix = [source ~ '.commit_lsn', is_change, source ~ '.change_lsn'] -%}
+    {{- return(spark_cdc._debezium_by_connector(source, {
+        'binlog': spark_cdc._decimals(mysql),
+        'lsn_pair': spark_cdc._decimals(postgresql),
+        'scn': spark_cdc._decimals(oracle),
+        'lsn_words': lsn_words,
+        'lsn_numbers': spark_cdc._decimals(informix),
+        'commit_ts': spark_cdc._decimals([source ~ '.commit_ts']),
+        'offset': 'cast(array() as array<decimal(20,0)>)',
+    })) -}}
 {%- endmacro -%}
 
-{#- The sequence of other connectors, such as Spanner's, is no pair of LSNs. -#}
-{%- macro _debezium_by_connector(source, mysql, postgresql, oracle, lsn_words, other) -%}
+{#- `orders` gives an expression for each order. -#}
+{%- macro _debezium_by_connector(source, orders) -%}
+    {%- set branches = [] -%}
+    {%- for order, expression in orders.items() if order != 'offset' -%}
+        {%- do branches.append('when ' ~ spark_cdc._debezium_is_ordered_by(source, order) ~ ' then ' ~ expression) -%}
+    {%- endfor -%}
+    {{- return('case ' ~ branches | join(' ') ~ ' else ' ~ orders.offset ~ ' end') -}}
+{%- endmacro -%}
+
+{#-
+    Where no connector is named, as by Flink's writers, the fields tell. A connector that the project allows is ordered by the
+    offset, whatever its fields are called: what they hold nobody knows.
+-#}
+{%- macro _debezium_is_ordered_by(source, order) -%}
+    {%- set field = {'binlog': 'file', 'lsn_pair': 'sequence', 'lsn_words': 'commit_lsn'}.get(order) -%}
+    {%- set names = [] -%}
+    {%- for connector, of_connector in spark_cdc._debezium_connectors().items() if of_connector == order -%}
+        {%- do names.append(connector) -%}
+    {%- endfor -%}
+    {%- set by_name = source ~ '.connector in (' ~ spark_cdc._literals(names) ~ ')' -%}
     {{- return(
-        "case when " ~ source ~ ".connector in ('mysql', 'mariadb') or " ~ source ~ ".file is not null then " ~ mysql
-        ~ " when coalesce(" ~ source ~ ".connector = 'postgresql', " ~ source ~ ".sequence is not null) then " ~ postgresql
-        ~ " when " ~ source ~ ".connector = 'oracle' then " ~ oracle ~ " when " ~ source
-        ~ ".connector in ('sqlserver', 'db2') or " ~ source ~ ".commit_lsn is not null then " ~ lsn_words ~ " else " ~ other
-        ~ " end"
+        '(' ~ by_name ~ ' or ' ~ source ~ '.connector is null and ' ~ source ~ '.' ~ field ~ ' is not null)' if field else by_name
     ) -}}
 {%- endmacro -%}
 
 {#-
-    True where a part of the position is there and no number, or is missing. A row of a snapshot may lack its position: it
-    is read while the log goes on, and then comes before every change. An empty `file` with `pos` 0, as TiCDC writes it, says
-    that there is no position: the offset alone orders such changes. Debezium before 1.5 has no `sequence`: the LSN orders the
-    changes of one row, because the second waits for the first one's commit.
+    The error of a change that has no place: a part of the position is there and no number, or is missing. A row of a snapshot may
+    lack its position: it is read while the log goes on, and then comes before every change. An empty `file` with `pos` 0, as Flink
+    writes it, says that there is no position: the offset alone orders such changes. Debezium before 1.5 has no `sequence`: the LSN
+    orders the changes of one row, because the second waits for the first one's commit.
 -#}
-{%- macro _debezium_has_no_place(source, op) -%}
-    {%- set is_snapshot = op ~ " = 'r'" -%}
+{%- macro _debezium_no_place(source, op) -%}
+    {%- set is_snapshot = op ~ " <=> 'r'" -%}
     {%- set number = "rlike r'^[0-9]{1,20}\\z'" -%}
     {%- set words = "rlike r'^[0-9A-Fa-f]{1,16}(?::[0-9A-Fa-f]{1,16})*+\\z'" -%}
     {%- set lsn = "(?:null|\"?[0-9]{1,20}\"?)" -%}
-    {%- set mysql -%}
-        case
-            when {{ source }}.file is null then not {{ is_snapshot }}
-            when {{ source }}.file = '' then {{ source }}.pos <> 0
-            else {{ source }}.file not rlike r'(?<![0-9])[0-9]{1,20}\z' or coalesce({{ source }}.pos, -1) < 0
-        end
-    {%- endset -%}
-    {%- set postgresql -%}
-        case
-            when {{ source }}.sequence is null then not coalesce({{ source }}.lsn {{ number }}, {{ is_snapshot }})
-            else {{ source }}.sequence not rlike r'^\[{{ lsn }}, ?{{ lsn }}\]\z'
-                or (contains({{ source }}.sequence, 'null') and not coalesce({{ source }}.lsn {{ number }}, {{ is_snapshot }}))
-        end
-    {%- endset -%}
-    {#- XStream sends no commit_scn. -#}
-    {%- set oracle -%}
-        not coalesce({{ source }}.scn {{ number }}, {{ is_snapshot }})
-        or not coalesce(nullif({{ source }}.commit_scn, '') {{ number }}, {{ source }}.commit_scn is null or {{ is_snapshot }})
-    {%- endset -%}
-    {%- set lsn_words -%}
-        not coalesce(nullif({{ source }}.commit_lsn, 'NULL') {{ words }}, {{ is_snapshot }})
-        or not coalesce(nullif({{ source }}.change_lsn, 'NULL') {{ words }}, {{ source }}.change_lsn is null or {{ is_snapshot }})
-        or {{ source }}.event_serial_no not {{ number }}
-    {%- endset -%}
-    {{- return(spark_cdc._debezium_by_connector(source, mysql, postgresql, oracle, lsn_words, 'false')) -}}
+    {%- set rules = {
+        'binlog': {
+            'source.file: missing': source ~ '.file is null and not ' ~ is_snapshot,
+            'source.file: no number at its end': source ~ ".file <> '' and " ~ source ~ ".file not rlike r'(?<![0-9])[0-9]{1,20}\\z'",
+            'source.pos: missing or less than 0': source ~ ".file <> '' and coalesce(" ~ source ~ '.pos, -1) < 0',
+            'source.pos: not 0, although source.file is empty': source ~ ".file = '' and " ~ source ~ '.pos <> 0',
+        },
+        'lsn_pair': {
+            'source.sequence: not a list of two LSNs': source ~ ".sequence not rlike r'^\\[" ~ lsn ~ ', ?' ~ lsn ~ "\\]\\z'",
+            'source.lsn: missing or not a whole number': 'coalesce(contains(' ~ source ~ ".sequence, 'null'), true) and not coalesce("
+                ~ source ~ '.lsn ' ~ number ~ ', ' ~ is_snapshot ~ ')',
+        },
+        'scn': {
+            'source.scn: missing or not a whole number': 'not coalesce(' ~ source ~ '.scn ' ~ number ~ ', ' ~ is_snapshot ~ ')',
+            'source.commit_scn: not a whole number': 'not coalesce(nullif(' ~ source ~ ".commit_scn, '') " ~ number ~ ', '
+                ~ source ~ '.commit_scn is null or ' ~ is_snapshot ~ ')',
+        },
+        'lsn_words': {
+            'source.commit_lsn: missing or not an LSN': 'not coalesce(nullif(' ~ source ~ ".commit_lsn, 'NULL') " ~ words ~ ', '
+                ~ is_snapshot ~ ')',
+            'source.change_lsn: not an LSN': 'not coalesce(nullif(' ~ source ~ ".change_lsn, 'NULL') " ~ words ~ ', ' ~ source
+                ~ '.change_lsn is null or ' ~ is_snapshot ~ ')',
+            'source.event_serial_no: not a whole number': source ~ '.event_serial_no not ' ~ number,
+        },
+        'lsn_numbers': {
+            'source.commit_lsn: missing or not a whole number':
+                'not coalesce(' ~ source ~ '.commit_lsn ' ~ number ~ ', false) and not ' ~ is_snapshot,
+            'source.change_lsn: missing or not a whole number':
+                'not coalesce(' ~ source ~ '.change_lsn ' ~ number ~ ', false) and not ' ~ is_snapshot,
+        },
+        'commit_ts': {
+            'source.commit_ts: missing or not a whole number': 'not coalesce(' ~ source ~ '.commit_ts ' ~ number ~ ', false)',
+        },
+    } -%}
+    {%- set faults = {'offset': 'null'} -%}
+    {%- for order, of_order in rules.items() -%}
+        {%- do faults.update({order: spark_cdc._first_error({'no_sequence': of_order})}) -%}
+    {%- endfor -%}
+    {{- return(spark_cdc._debezium_by_connector(source, faults)) -}}
 {%- endmacro -%}
 
 {#- SQL Server and Db2 write an LSN as hexadecimal words: 00000027:00000758:0005. -#}

@@ -6,6 +6,9 @@
     a decimal is base64 or text: a value that can be read in two ways does not fit, until the column says `from ...`.
 -#}
 {%- macro default__debezium_value(text, column, time_zone, dialect) -%}
+    {%- if dialect == 'cockroachdb' -%}
+        {{- return(spark_cdc._debezium_cockroachdb_value(text, column, time_zone)) -}}
+    {%- endif -%}
     {%- if dialect == 'cloudcanal' and column.family == 'binary' and column.encoding is none -%}
         {#- CloudCanal's page does not say how. -#}
         {{- return('cast(null as binary)') -}}

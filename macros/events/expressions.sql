@@ -94,6 +94,18 @@
     }) -}}
 {%- endmacro -%}
 
+{#-
+    True of a number that is no time of a commit in this unit: of seconds or of a finer unit, damaged, or from before 2001, when none of
+    these formats was there. 0 says that the time is not known.
+-#}
+{%- macro _is_no_time(time, unit) -%}
+    {%- set first, last = {
+        'milliseconds': ('1000000000000', '253402300799999'), 'microseconds': ('1000000000000000', '253402300799999999'),
+        'nanoseconds': ('1000000000000000000', '9223372036854775807'),
+    }[unit] -%}
+    {{- return('coalesce(' ~ time ~ ' <> 0 and ' ~ time ~ ' not between ' ~ first ~ ' and ' ~ last ~ ', false)') -}}
+{%- endmacro -%}
+
 {#- True of a list of images of which any is a row. -#}
 {%- macro _holds_a_row(images) -%}
     {{- return('coalesce(exists(' ~ images ~ ', image -> size(image) > 0), false)') -}}
@@ -201,11 +213,14 @@
     {{- return(statement ~ " rlike r'(?i)^" ~ spark_cdc._sql_gap() ~ "(?!TRUNCATE\\b)[A-Z(]'") -}}
 {%- endmacro -%}
 
+{#- True of a statement that begins with TRUNCATE. Where `_truncate_fault` finds nothing, it empties the table of its message. -#}
+{%- macro _begins_with_truncate(statement) -%}
+    {{- return(statement ~ " rlike r'(?i)^" ~ spark_cdc._sql_start() ~ "TRUNCATE\\b'") -}}
+{%- endmacro -%}
+
 {#- True of a statement, beside an operation that says TRUNCATE, which does not. -#}
 {%- macro _is_no_truncate(statement) -%}
-    {{- return(
-        'trim(' ~ statement ~ ") <> '' and " ~ statement ~ " not rlike r'(?i)^" ~ spark_cdc._sql_start() ~ "TRUNCATE\\b'"
-    ) -}}
+    {{- return('trim(' ~ statement ~ ") <> '' and not " ~ spark_cdc._begins_with_truncate(statement)) -}}
 {%- endmacro -%}
 
 {#-

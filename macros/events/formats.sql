@@ -9,7 +9,7 @@
 {%- macro default__formats() -%}
     {{- return({
         'canal': ['canal', 'ticdc', 'tencent', 'dts', 'flink', 'seatunnel', 'oms', 'cloudcanal', 'dataarts'],
-        'debezium': ['envelope', 'flat', 'cloudcanal'],
+        'debezium': ['envelope', 'flat', 'cloudcanal', 'cockroachdb'],
         'dataworks': ['dataworks', 'oms'],
         'oms': ['default', 'extended'],
         'shareplex': ['oms', 'shareplex', 'flink'],

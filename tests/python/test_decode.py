@@ -594,6 +594,64 @@ def test_state_without_rows_that_a_null_value_deletes(tmp_path: Path) -> None:
     assert (orders["database"], orders["table"], orders["rows"]) == ("shop", "orders", [])
 
 
+def ticdc(commit_ts: int, **fields: object) -> str:
+    source = {"version": "2.4.0.Final", "connector": "TiCDC", "name": "default", "ts_ms": 1785500000000}
+    source |= {"db": "shop", "table": "orders", "file": "", "pos": 0, "row": 0, "commit_ts": commit_ts}
+    row = fields.get("after")
+    key = json.dumps({"payload": {"id": row["id"]} if isinstance(row, dict) else {"databaseName": "shop"}})
+    return captured(json.dumps({"payload": {"source": source, **fields}}), topic="tidb", key=key)
+
+
+def cockroachdb(nanoseconds: int, op: str, key: int, after: str = "null") -> str:
+    source = {"origin": "cockroachdb", "database_name": "shop", "schema_name": "public", "table_name": "products"}
+    source |= {"ts_hlc": f"{nanoseconds}.0000000000", "ts_ns": nanoseconds}
+    value = f'{{"after": {after}, "op": "{op}", "source": {json.dumps(source)}, "ts_ns": 1785500009000000000}}'
+    return captured(value, topic="products", key=json.dumps({"id": key}))
+
+
+def in_order(*messages: str) -> list[str]:
+    return [json.dumps({**json.loads(message), "offset": n}) for n, message in enumerate(messages)]
+
+
+@pytest.mark.usefixtures("spark")
+def test_state_of_those_who_write_as_debezium_does(tmp_path: Path) -> None:
+    """What is sent again has its old time, and TiCDC sends a truncate to each partition, as a schema change."""
+    first, truncate = 468000000000000000, {"databaseName": "shop", "ddl": "TRUNCATE TABLE `orders`", "tableChanges": []}
+    orders = in_order(
+        ticdc(first + 1, op="c", before=None, after={"id": 1, "v": "a"}),
+        ticdc(first + 7, op="c", before=None, after={"id": 3, "v": "c"}),
+        ticdc(first + 9, op="u", before={"id": 3, "v": "c"}, after={"id": 3, "v": "d"}),
+        ticdc(first + 5, op="m"),
+        ticdc(first + 6, **truncate),
+        ticdc(first + 2, op="c", before=None, after={"id": 2, "v": "b"}),
+        ticdc(first + 7, op="c", before=None, after={"id": 3, "v": "c"}),
+        ticdc(first + 6, **truncate),
+    )
+    now = 1785500000000000000
+    products = in_order(
+        cockroachdb(now + 1, "c", 7, '{"id": 7, "name": "Mouse", "price": 29.90}'),
+        cockroachdb(now + 2, "u", 7, '{"id": 7, "name": "Mouse", "price": 19.90}'),
+        cockroachdb(now + 3, "c", 8, '{"id": 8, "name": "Pad", "price": 5.0}'),
+        cockroachdb(now + 4, "d", 8),
+        captured('{"resolved": "1785500001000000000.0000000000"}', topic="products"),
+        cockroachdb(now + 1, "c", 7, '{"id": 7, "name": "Mouse", "price": 29.90}'),
+        cockroachdb(now + 3, "c", 8, '{"id": 8, "name": "Pad", "price": 5.0}'),
+    )
+    files = [write(tmp_path, "orders.jsonl", *orders), write(tmp_path, "products.jsonl", *products)]
+    result = run(*files, "--state")
+    assert result.exit_code == 0, result.output
+    assert lines(result.stdout) == [
+        {"database": "shop", "schema": None, "table": "orders", "key": ["id"], "rows": [{"id": "3", "v": "d"}]},
+        {
+            "database": "shop",
+            "schema": "public",
+            "table": "products",
+            "key": ["id"],
+            "rows": [{"id": "7", "name": "Mouse", "price": "19.90"}],
+        },
+    ]
+
+
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("declared", [True, False])
 def test_state_has_what_updates_changed_inside_a_value(tmp_path: Path, declared: bool) -> None:

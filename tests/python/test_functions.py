@@ -200,6 +200,18 @@ CLOUDCANAL = {
     "schema": "d",
     "table": "t",
 }
+COCKROACHDB = {
+    "op": "c",
+    "after": {"id": 1},
+    "source": {
+        "origin": "cockroachdb",
+        "database_name": "shop",
+        "schema_name": "public",
+        "table_name": "orders",
+        "ts_hlc": "1785500000000000001.0000000000",
+    },
+    "ts_ns": 1785500000000000901,
+}
 CLOUDCANAL_SOURCE = {"db": "d", "table": "t", "connector": "MySQL", "file": "f", "pos": 1}
 CLOUDCANAL_ROW = {"op": "u", "ts_ms": 1, "after": {}, "before": {}, "source": CLOUDCANAL_SOURCE}
 CLOUDCANAL_DDL = {
@@ -340,6 +352,31 @@ KNOWN = {
         ("canal", "seatunnel", 0.5),
     ),
     "a row of Debezium": (ENVELOPE, ("debezium", "envelope", 1.0)),
+    "a row of TiCDC, Debezium": (
+        {"payload": ENVELOPE | {"source": SOURCE | {"connector": "TiCDC"}}},
+        ("debezium", "envelope", 1.0),
+    ),
+    "a schema change of TiCDC, Debezium": (
+        {"payload": SCHEMA_CHANGE | {"source": SOURCE | {"connector": "TiCDC"}}},
+        ("debezium", "envelope", 1.0),
+    ),
+    "a row of Cassandra's connector": (
+        {"op": "i", "after": {}, "source": {"connector": "cassandra"}},
+        ("debezium", "envelope", 1.0),
+    ),
+    "a row of YugabyteDB": (
+        {"payload": ENVELOPE | {"source": SOURCE | {"connector": "yugabytedb"}}},
+        ("debezium", "envelope", 1.0),
+    ),
+    "a row of CockroachDB": (COCKROACHDB, ("debezium", "cockroachdb", 1.0)),
+    "a row of CockroachDB with its schema": (
+        {"payload": COCKROACHDB, "schema": {"name": "cockroachdb.envelope"}},
+        ("debezium", "cockroachdb", 1.0),
+    ),
+    "a resolved timestamp of CockroachDB": (
+        {"resolved": "1785500001000000000.0000000000"},
+        ("debezium", "cockroachdb", 0.5),
+    ),
     "a snapshot row of Debezium": (ENVELOPE | {"op": "r"}, ("debezium", "envelope", 1.0)),
     "a truncate of Debezium": (ENVELOPE | {"op": "t", "after": None}, ("debezium", "envelope", 1.0)),
     "a logical message of Debezium": (MESSAGE, ("debezium", "envelope", 1.0)),
@@ -497,7 +534,8 @@ UNKNOWN: dict[str, Any] = {
     "a row of Huawei DRS from MySQL": CANAL_BEFORE_GTID | {"type": "UPDATE", "old": [{"id": "1"}]},
     "a full-load row of Huawei DRS": CANAL_BEFORE_GTID | {"type": "INIT"},
     "a row of CloudCanal, Canal": CANAL_BEFORE_GTID | {"id": 0, "old": []},
-    "a row of TiCDC, Debezium": ENVELOPE | {"source": SOURCE | {"connector": "TiCDC"}},
+    "a row of a connector that is not listed": ENVELOPE | {"source": SOURCE | {"connector": "singlestoredb"}},
+    "a row of CockroachDB without its source": {"after": {"id": 1}, "op": "c", "ts_ns": 1},
     "a Debezium row with an unknown op": ENVELOPE | {"op": "i"},
     "a Debezium row whose op is no text": ENVELOPE | {"op": ["c"]},
     "a flattened row of Debezium": {"id": 1, "__op": "c", "__deleted": "false"},

@@ -245,18 +245,13 @@ def shown(case: Case, row: dict[str, Any], expected: dict[str, Any]) -> dict[str
     return {name: row[name] for name in fields if row[name] is not None}
 
 
-# Their rules do not say yet what is wrong.
-DETAILS_TO_COME = {"debezium", "debezium_mongodb"}
-
-
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.format}-{case.name}")
 def test_golden(case: Case, results: Callable[[Case], list[Row]]) -> None:
     found = results(case)
     expected = [{name: value for name, value in row.items() if value is not None} for row in case.expected]
     padded = expected + [{}] * (len(found) - len(expected))
     assert [shown(case, row, want) for row, want in zip(found, padded, strict=False)] == expected
-    if case.format not in DETAILS_TO_COME:
-        assert [row["place"] for row in found if row["error"] and not row["detail"]] == []
+    assert [row["place"] for row in found if row["error"] and not row["detail"]] == []
 
 
 # -- the encoder of DataWorks: what it is given comes back

@@ -47,14 +47,19 @@ CANAL_TYPES = _words(
 )
 CANAL_KEYS = _words("data database es id isDdl mysqlType old pkNames sql sqlType table ts type")
 
-# Connectors whose envelope is Debezium's own. TiCDC, CloudCanal and others write other names here.
-DEBEZIUM_CONNECTORS = _words("mysql mariadb postgresql sqlserver oracle db2 informix vitess spanner")
+# What macros/envelopes/debezium_connectors.sql lists; messages with cells are refused there.
+DEBEZIUM_CONNECTORS = _words("mysql mariadb postgresql sqlserver oracle db2 informix vitess spanner TiCDC")
+DEBEZIUM_CONNECTORS_OF_CELLS = _words("cassandra scylla yugabytedb")
 DEBEZIUM_SOURCE = _words("source.version source.connector source.name")
 DEBEZIUM_ROW = _words("before after source op")
 DEBEZIUM_OPS = _words("c u d r t")
 DEBEZIUM_TRANSACTION = _words("status id event_count data_collections")
 DEBEZIUM_SCHEMA_CHANGE = _words("source databaseName ddl tableChanges")
 DEBEZIUM_WRAPPER = _words("schema payload")
+
+COCKROACHDB_ROW = _words("after op source")
+COCKROACHDB_SOURCE = _words("origin database_name table_name")
+COCKROACHDB_OPS = _words("c u d")
 
 MONGODB_ROW = _words("op source") | DEBEZIUM_SOURCE
 MONGODB_OPS = _words("c u d r")
@@ -265,6 +270,47 @@ RULES: tuple[Rule, ...] = (
         _NO_OTHER_KEY,
         values={"payload.op": DEBEZIUM_OPS, "payload.source.connector": DEBEZIUM_CONNECTORS},
     ),
+    # TiCDC sends schema changes so.
+    Rule(
+        "debezium",
+        "envelope",
+        1.0,
+        _words("payload") | _inside("payload", DEBEZIUM_SCHEMA_CHANGE),
+        _NO_OTHER_KEY,
+        values={"payload.source.connector": DEBEZIUM_CONNECTORS},
+    ),
+    Rule(
+        "debezium",
+        "envelope",
+        1.0,
+        _words("op source source.connector"),
+        values={"source.connector": DEBEZIUM_CONNECTORS_OF_CELLS},
+    ),
+    Rule(
+        "debezium",
+        "envelope",
+        1.0,
+        _words("payload payload.op payload.source"),
+        _words("schema"),
+        values={"payload.source.connector": DEBEZIUM_CONNECTORS_OF_CELLS},
+    ),
+    Rule(
+        "debezium",
+        "cockroachdb",
+        1.0,
+        COCKROACHDB_ROW | _inside("source", COCKROACHDB_SOURCE),
+        values={"op": COCKROACHDB_OPS, "source.origin": _words("cockroachdb")},
+    ),
+    Rule(
+        "debezium",
+        "cockroachdb",
+        1.0,
+        _words("payload") | _inside("payload", COCKROACHDB_ROW),
+        _words("schema"),
+        values={"payload.op": COCKROACHDB_OPS, "payload.source.origin": _words("cockroachdb")},
+    ),
+    # A resolved timestamp: CockroachDB's other envelopes write it so too.
+    Rule("debezium", "cockroachdb", 0.5, _words("resolved"), _NO_OTHER_KEY),
     # A flattened row is any object at all; only the schema part and a field that the flattening adds tell.
     Rule(
         "debezium",

@@ -1,0 +1,80 @@
+{#-
+    Whose messages are read as Debezium's. Connectors, and writers of other JSON, whose messages only look like them are refused: a
+    value in a cell or in a union would be read as a text, and a null that says "not changed" as NULL.
+    Facts: debezium.io/documentation; YugabyteDB, Scylla and Cassandra connectors, "data change events"; Avro specification,
+    "JSON encoding"; docs/formats/debezium.md.
+-#}
+{#-
+    The connectors whose messages are read as Debezium's, and what orders them. docs/formats/debezium.md lists the same.
+    CloudCanal's page shows one name.
+-#}
+{%- macro _debezium_connectors(dialect='envelope') -%}
+    {%- if dialect == 'cloudcanal' -%}
+        {{- return({'MySQL': 'offset'}) -}}
+    {%- endif -%}
+    {{- return({
+        'mysql': 'binlog', 'mariadb': 'binlog', 'postgresql': 'lsn_pair', 'oracle': 'scn', 'sqlserver': 'lsn_words', 'db2': 'lsn_words',
+        'informix': 'lsn_numbers', 'TiCDC': 'commit_ts', 'vitess': 'offset', 'spanner': 'offset',
+    }) -}}
+{%- endmacro -%}
+
+{#-
+    Why messages of a connector are not read as Debezium's: a mapping of details to conditions on its name, NULL where none is
+    named. Cells are objects around each value, in which a bare null says that the value was not changed.
+-#}
+{%- macro _debezium_unsupported(connector, dialect) -%}
+    {%- set listed = spark_cdc._debezium_connectors(dialect).keys() | list -%}
+    {%- set details = {} -%}
+    {%- for name in spark_cdc._debezium_connectors_of_cells() -%}
+        {%- do details.update({
+            'source.connector: ' ~ name ~ ' writes cells, which are not read as Debezium': connector ~ " = '" ~ name ~ "'"
+        }) -%}
+    {%- endfor -%}
+    {%- if dialect not in ['flat', 'cloudcanal'] -%}
+        {%- do details.update({
+            'source.connector: mongodb is read by the format debezium_mongodb': connector ~ " = 'mongodb'",
+            'source.connector: MySQL is what CloudCanal writes, read by the dialect cloudcanal': connector ~ " = 'MySQL'",
+        }) -%}
+    {%- endif -%}
+    {%- set others = spark_cdc._var('spark_cdc__debezium_other_connectors') -%}
+    {%- do details.update({
+        "source.connector: not one that docs/formats/debezium.md lists; the variable spark_cdc__debezium_other_connectors allows it":
+            connector ~ ' not in (' ~ spark_cdc._literals(listed + others) ~ ')'
+    }) -%}
+    {{- return(details) -}}
+{%- endmacro -%}
+
+{%- macro _debezium_connectors_of_cells() -%}
+    {{- return(['cassandra', 'scylla', 'yugabytedb']) -}}
+{%- endmacro -%}
+
+{#-
+    True of a message in which a value stands in a cell: an object with `value` first, alone or before `set` or `deletion_ts`. Inside
+    a text each quote has a backslash, so that nothing there is found. Debezium's own object with a `value` begins with `scale`.
+-#}
+{%- macro _debezium_holds_cells(value) -%}
+    {{- return(
+        value ~ " rlike r'\":\\s*+\\{\\s*+\"value\"\\s*+:\\s*+" ~ spark_cdc._json_scalar()
+        ~ "\\s*+(?:\\}|,\\s*+\"(?:deletion_ts|set)\"\\s*+:)'"
+    ) -}}
+{%- endmacro -%}
+
+{#- True of a message in which a value stands in an object that names its type. An image may have one column of such a name. -#}
+{%- macro _holds_avro_unions(value) -%}
+    {{- return(
+        value ~ " rlike r'(?<!\"before|\"after|\"payload)\":\\s*+\\{\\s*+\"(?:string|int|long|float|double|boolean|bytes)\"\\s*+:\\s*+"
+        ~ spark_cdc._json_scalar() ~ "\\s*+\\}'"
+    ) -}}
+{%- endmacro -%}
+
+{%- macro _json_scalar() -%}
+    {{- return('(?:"(?:[^"\\\\]++|\\\\.)*+"|[^\\]\\[{},"\\s]++)') -}}
+{%- endmacro -%}
+
+{#- True of an image that has a record's name in the place of its columns. -#}
+{%- macro _is_avro_record(image) -%}
+    {{- return(
+        'case when size(' ~ image ~ ') = 1 then get(map_keys(' ~ image ~ "), 0) rlike r'^(?:.*\\.)?Value\\z' and startswith(get(map_values("
+        ~ image ~ "), 0), '{') else false end"
+    ) -}}
+{%- endmacro -%}

@@ -3,6 +3,8 @@
     {%- set defaults = {
         'spark_cdc__debezium_other_connectors': [],
         'spark_cdc__debezium_unavailable_values': ['__debezium_unavailable_value'],
+        'spark_cdc__debezium_unavailable_pattern': '',
+        'spark_cdc__debezium_invalid_pattern': '(?:java|oracle|com[.]ibm)[.][A-Za-z0-9_.$]++@[0-9a-f]{1,8}',
         'spark_cdc__fill_back': [],
         'spark_cdc__lose_history': [],
     } -%}
@@ -24,6 +26,12 @@
                 'Remove it: its values are not those of Debezium, and would be read wrong.'
             ) -%}
         {%- endfor -%}
+    {%- elif name in ['spark_cdc__debezium_unavailable_pattern', 'spark_cdc__debezium_invalid_pattern']
+        and not (value is none or value is string) -%}
+        {%- do spark_cdc._raise(
+            'vars', name, 'a regular expression as a text, or empty', spark_cdc._show(value),
+            'Write what a whole value is, such as java[.]lang[.]Object@[0-9a-f]+.'
+        ) -%}
     {%- endif -%}
     {{- return(value) -}}
 {%- endmacro -%}

@@ -6,6 +6,10 @@
     retraction's sequence lacks the last part (the position in the message) and so comes before the upserts of its message:
     two rows that swap their keys in one statement both arrive.
 
+    Where the source also deletes the old key in a message of its own (position -1), it may be in another partition, and no offset
+    says what came before the other: the retraction's sequence is then the source's position alone, before all messages of the old
+    key at that position. Not of a row that takes values over: from which row is told by the offset.
+
     A deleted key keeps its key columns only, so that the result does not depend on how much of the row a delete carries.
 
     An update that changes the key and does not carry every column takes values over from the row under the old key: it has
@@ -26,8 +30,11 @@
         {%- endfor %}
         case when _cdc_is_retraction then 'delete' else _cdc_op end as _cdc_op,
         _cdc_is_retraction or _cdc_op = 'delete' as _cdc_is_deleted,
-        case when _cdc_is_retraction then {{ spark_cdc._place_of_message() }} else _cdc_sequence end
-            as _cdc_sequence,
+        case
+            when not _cdc_is_retraction then _cdc_sequence
+            when _cdc_takes_over then {{ spark_cdc._place_of_message() }}
+            else {{ spark_cdc._place_of_retraction() }}
+        end as _cdc_sequence,
         _cdc_committed_at,
         _cdc_transaction_id,
         case when not _cdc_is_retraction and _cdc_op <> 'delete' then _cdc_absent end as _cdc_absent,
@@ -69,6 +76,14 @@
 {#- A sequence without its last part, the position in the message: all rows of a message have it in common. -#}
 {%- macro _place_of_message() -%}
     {{- return('slice(_cdc_sequence, 1, size(_cdc_sequence) - 1)') -}}
+{%- endmacro -%}
+
+{#- Without the offset, too, where the message of the old key's delete is another one. -#}
+{%- macro _place_of_retraction() -%}
+    {{- return(
+        'slice(_cdc_sequence, 1, size(_cdc_sequence) - case when element_at(_cdc_sequence, -1) < 0 and size(_cdc_sequence) > 2 '
+        ~ 'then 2 else 1 end)'
+    ) -}}
 {%- endmacro -%}
 
 {#- Of a key's effects: where a message is there twice, or a key is left and taken at one place, the row that stays is the last. -#}

@@ -33,7 +33,7 @@
 {#- What Debezium writes at the root, or in `payload` when the converter's schema stands beside it. -#}
 {%- macro _debezium_event_fields() -%}
     {%- set source = 'struct<connector: string, snapshot: string, db: string, `schema`: string, `table`: string, '
-        ~ 'collection: string, ts_ms: bigint, ts_us: bigint, sequence: string, file: string, pos: bigint, `row`: bigint, '
+        ~ 'collection: string, ts_ms: bigint, ts_us: bigint, sequence: string, file: string, pos: bigint, '
         ~ 'lsn: string, commit_lsn: string, change_lsn: string, event_serial_no: string, scn: string, commit_scn: string, '
         ~ 'txId: string, gtid: string, commit_ts: string, origin: string>' -%}
     {{- return({
@@ -300,6 +300,7 @@
     {%- endset -%}
     {{- return({
         'op': op, 'image': image, 'before': before, 'absent_is_error': null_left_out, 'tells_quotes': true,
+        'old_key_told_apart': 'old_row_of_key is not null', 'type_scale': spark_cdc._debezium_scale('{}'),
     }) -}}
 {%- endmacro -%}
 
@@ -321,40 +322,77 @@
     }) -}}
 {%- endmacro -%}
 
-{#- Looked for in the whole message first: only few hold one, and a lambda over every image is slow. MySQL sends none. -#}
+{#- Looked for in the whole message first: only few hold one, and a lambda over every image is slow. -#}
 {%- macro _debezium_without_placeholders(image) -%}
-    {%- set found = [] -%}
+    {%- set known = 'map_filter(' ~ image ~ ', (name, text) -> not ' ~ spark_cdc._debezium_is_unavailable('text') ~ ')' -%}
+    {%- if spark_cdc._var('spark_cdc__debezium_unavailable_pattern') -%}
+        {{- return(known) -}}
+    {%- endif -%}
+    {%- set found = ["contains(value, '\\\\u')"] -%}
     {%- for text in spark_cdc._debezium_placeholders(inside_of_value=true) -%}
         {%- do found.append('contains(value, ' ~ text ~ ')') -%}
     {%- endfor -%}
-    {{- return(
-        "case when event.source.connector in ('mysql', 'mariadb') then " ~ image ~ ' when ' ~ found | join(' or ')
-        ~ " or contains(value, '\\\\u') then map_filter(" ~ image ~ ', (name, text) -> text is null or text not in ('
-        ~ spark_cdc._debezium_placeholders() | join(', ') ~ ')) else ' ~ image ~ ' end'
-    ) -}}
+    {{- return('case when ' ~ found | join(' or ') ~ ' then ' ~ known ~ ' else ' ~ image ~ ' end') -}}
+{%- endmacro -%}
+
+{#- True of the text of a value that the connector did not send. -#}
+{%- macro _debezium_is_unavailable(text) -%}
+    {%- set conditions = [text ~ ' in (' ~ spark_cdc._debezium_placeholders() | join(', ') ~ ')'] -%}
+    {%- set pattern = spark_cdc._var('spark_cdc__debezium_unavailable_pattern') -%}
+    {%- if pattern -%}
+        {%- do conditions.append(spark_cdc._matches_whole(text, pattern)) -%}
+    {%- endif -%}
+    {{- return('coalesce(' ~ conditions | join(' or ') ~ ', false)') -}}
+{%- endmacro -%}
+
+{#- Condition: the whole text is what a project's own regular expression says. -#}
+{%- macro _matches_whole(text, pattern) -%}
+    {{- return(text ~ ' rlike ' ~ spark_cdc._literal('^(?:' ~ pattern ~ ')\\z')) -}}
 {%- endmacro -%}
 
 {#-
-    The connector's `unavailable.value.placeholder`, as it stands in a text, in binary (base64 or hexadecimal), in a list, in
-    an hstore, as the list of its bytes in place of int[] and bigint[], and as Java's nameUUIDFromBytes in place of uuid[].
+    The connector's `unavailable.value.placeholder`, as it stands in a text, in binary (base64, also of URLs, or hexadecimal), in a
+    list, in an hstore, as Java's nameUUIDFromBytes in place of uuid[], and in place of other lists as the list of its bytes:
+    as numbers, with or without a point, as decimals of base64, and as objects of scale and value.
     `inside_of_value` gives what the message's own text then holds.
 -#}
 {%- macro _debezium_placeholders(inside_of_value=false) -%}
     {%- set forms = [] -%}
     {%- for placeholder in spark_cdc._var('spark_cdc__debezium_unavailable_values') -%}
-        {%- set bytes = placeholder.encode('utf-8') | list -%}
+        {%- set bytes = [] -%}
+        {%- for byte in placeholder.encode('utf-8') -%}
+            {#- Java's bytes are signed. -#}
+            {%- do bytes.append(byte - 256 if byte > 127 else byte) -%}
+        {%- endfor -%}
         {%- set text = spark_cdc._literal(placeholder) -%}
         {%- set base64 = 'base64(cast(' ~ text ~ ' as binary))' -%}
+        {%- set base64_url = 'translate(' ~ base64 ~ ", '+/', '-_')" -%}
+        {#- A byte as the decimal of it: two characters of base64. -#}
+        {%- set alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/' -%}
+        {%- set decimals, objects = [], [] -%}
+        {%- for byte in bytes -%}
+            {%- set unscaled = '"' ~ alphabet[byte % 256 // 4] ~ alphabet[byte % 4 * 16] ~ '=="' -%}
+            {%- do decimals.append(unscaled) -%}
+            {%- do objects.append('{"scale":0,"value":' ~ unscaled ~ '}') -%}
+        {%- endfor -%}
+        {%- set of_bytes = [] -%}
+        {#- The fourth is the second with its numbers quoted (`_quote_numbers`). -#}
+        {%- for list in [
+            bytes | join(','), bytes | join('.0,') ~ '.0', decimals | join(','),
+            '"\\uFDD0' ~ bytes | join('.0","\\uFDD0') ~ '.0"', objects | join(','),
+        ] -%}
+            {%- do of_bytes.append("'[" ~ list ~ "]'") -%}
+        {%- endfor -%}
         {%- set hex = 'lower(hex(' ~ text ~ '))' -%}
         {%- set md5 = 'md5(cast(' ~ text ~ ' as binary))' -%}
         {%- set uuid = "concat_ws('-', left(" ~ md5 ~ ', 8), substr(' ~ md5 ~ ", 9, 4), concat('3', substr(" ~ md5
             ~ ', 14, 3)), concat(translate(substr(' ~ md5 ~ ", 17, 1), '0123456789abcdef', '89ab89ab89ab89ab'), substr("
             ~ md5 ~ ', 18, 3)), right(' ~ md5 ~ ', 12))' -%}
         {%- if inside_of_value -%}
-            {%- do forms.extend([text, base64, hex, uuid, "'[" ~ bytes | join(',') ~ "]'", "'[" ~ bytes | join(', ') ~ "]'"]) -%}
+            {%- do forms.extend([text, base64, base64_url, hex, uuid, "'[" ~ bytes | join(', ') ~ "]'"] + of_bytes) -%}
         {%- else -%}
-            {%- do forms.extend([text, base64, hex, "'[" ~ bytes | join(',') ~ "]'"]) -%}
-            {%- for element in [text, base64, hex, uuid] -%}
+            {%- do forms.extend([text, base64, base64_url, hex] + of_bytes) -%}
+            {%- for element in [text, base64, base64_url, hex, uuid] -%}
                 {%- do forms.append("concat('[\"', " ~ element ~ ", '\"]')") -%}
             {%- endfor -%}
             {%- do forms.append("concat('{\"', " ~ text ~ ", '\":\"', " ~ text ~ ", '\"}')") -%}

@@ -49,8 +49,13 @@
         coalesce(event['__table'], event['__source_table'], case when {{ kind }} = 'rows' then {# -#}
             try_element_at(split(coalesce({{ schema_name }}, topic), r'\.'), -1) end)
     {%- endset -%}
-    {#- Of server.database.table, as topics of MySQL and its kin are named. -#}
-    {%- set database_of_null = "case when value is null and topic like '%.%.%' then element_at(split(topic, r'\\.'), -2) end" -%}
+    {#-
+        Of server.database.table, as topics of MySQL and its kin are named: of a row and of a null value alike, so that a delete finds
+        the table that its row is of. Where the record names a schema, the topic's part is that.
+    -#}
+    {%- set is_row = '(value is null or ' ~ kind ~ " = 'rows')" -%}
+    {%- set database_of_topic = 'case when ' ~ is_row ~ " and topic like '%.%.%' and coalesce(event['__schema'], event['__source_schema']) "
+        ~ "is null then element_at(split(topic, r'\\.'), -2) end" -%}
     {%- set is_envelope = "map_contains_key(event, 'op') and map_contains_key(event, 'source') and map_contains_key(event, 'after')" -%}
     {%- set structure = {
         '__deleted: not true or false': "event['__deleted'] not in ('true', 'false')",
@@ -107,7 +112,7 @@
         'error_of_null': "case when (startswith(ltrim(key), '{') or startswith(key, '\\u0000')) and row_of_key is null then "
             ~ spark_cdc._error('key_missing', 'key: not a row of a key as the JSON converter writes it') ~ ' end',
         'database_name': "coalesce(event['__db'], event['__source_db'], try_element_at(split(" ~ schema_name ~ ", r'\\.'), -2), "
-            ~ database_of_null ~ ')',
+            ~ database_of_topic ~ ')',
         'schema_name': "coalesce(event['__schema'], event['__source_schema'])",
         'table_name': table_name,
         'op': "event['__op']",
@@ -131,10 +136,11 @@
             else 'update'
         end
     {%- endset -%}
-    {%- set row = "map_filter(event, (name, text) -> not startswith(name, '__') and (text is null or text not in ("
-        ~ spark_cdc._debezium_placeholders() | join(', ') ~ ')))' -%}
+    {%- set row = "map_filter(event, (name, text) -> not startswith(name, '__') and not "
+        ~ spark_cdc._debezium_is_unavailable('text') ~ ')' -%}
     {%- set image = 'case when value is null then row_of_key else ' ~ row ~ ' end' -%}
     {{- return({
         'op': op, 'image': image, 'before': 'case when ' ~ is_delete ~ ' then ' ~ image ~ ' end', 'tells_quotes': true,
+        'type_scale': spark_cdc._debezium_scale('{}'),
     }) -}}
 {%- endmacro -%}

@@ -3,12 +3,14 @@
     Facts: debezium.io/documentation, the connectors' "source" fields; docs/formats/debezium.md.
 
     Log positions as numbers. 0 or 1 says snapshot or change, at the same position.
+
+    A position may repeat: with binlog_transaction_compression all rows of a transaction have the `pos` of the event around them,
+    and `row` begins at 0 in each statement. So `row` is no part of the order: rows of one key are in one partition, in their order.
+    What the other connectors add behind the commit counts on in a transaction, or is equal and leaves it to the offset.
 -#}
 {%- macro _debezium_sequence(source, op) -%}
     {%- set is_change = "case when " ~ op ~ " = 'r' then 0 else 1 end" -%}
-    {%- set mysql = [
-        "regexp_extract(" ~ source ~ ".file, '([0-9]+)$', 1)", source ~ '.pos', is_change, source ~ '.row',
-    ] -%}
+    {%- set mysql = ["regexp_extract(" ~ source ~ ".file, '([0-9]+)$', 1)", source ~ '.pos', is_change] -%}
     {%- set lsns = "from_json(" ~ source ~ ".sequence, 'array<string>')" -%}
     {%- set postgresql = [
         'coalesce(get(' ~ lsns ~ ', 0), ' ~ source ~ '.lsn)', is_change, 'coalesce(get(' ~ lsns ~ ', 1), ' ~ source ~ '.lsn)',

@@ -9,6 +9,15 @@
     {%- if dialect == 'cockroachdb' -%}
         {{- return(spark_cdc._debezium_cockroachdb_value(text, column, time_zone)) -}}
     {%- endif -%}
+    {%- set value = spark_cdc._debezium_value_of_type(text, column, time_zone, dialect) -%}
+    {%- set pattern = spark_cdc._var('spark_cdc__debezium_invalid_pattern') -%}
+    {%- if not pattern or dialect == 'cloudcanal' or column.family not in ['string', 'variant'] -%}
+        {{- return(value) -}}
+    {%- endif -%}
+    {{- return('case when not ' ~ spark_cdc._matches_whole(text, pattern) ~ ' then ' ~ value ~ ' end') -}}
+{%- endmacro -%}
+
+{%- macro _debezium_value_of_type(text, column, time_zone, dialect) -%}
     {%- if dialect == 'cloudcanal' and column.family == 'binary' and column.encoding is none -%}
         {#- CloudCanal's page does not say how. -#}
         {{- return('cast(null as binary)') -}}
@@ -54,6 +63,11 @@
         {{- return(as_said if is_other == 'false' else 'case when ' ~ is_other ~ ' then null else ' ~ as_said ~ ' end') -}}
     {%- elif is_time and dialect != 'cloudcanal' -%}
         {%- do read_as.append(
+            'when startswith(' ~ text ~ ", '{') or startswith(" ~ type ~ ", 'io.debezium.time.Structured') then case when coalesce("
+            ~ type ~ ", '') rlike r'^(?:io\\.debezium\\.time\\.Structured|\\z)' then "
+            ~ spark_cdc._debezium_structured_time(text, family, time_zone) ~ ' end'
+        ) -%}
+        {%- do read_as.append(
             'when ' ~ type ~ " in ('io.debezium.time.IsoDate', 'io.debezium.time.IsoTimestamp') then "
             ~ spark_cdc.value("rtrim('Z', " ~ text ~ ')', column, time_zone)
         ) -%}
@@ -88,6 +102,7 @@
             )
         ) -%}
         {%- if dialect != 'cloudcanal' -%}
+            {%- do read_as.append(spark_cdc._debezium_structured_time_of_day(text, column, type)) -%}
             {%- do read_as.append(
                 'when octet_length(' ~ text ~ ') % 4 = 0 and ' ~ is_decimal ~ ' then case when '
                 ~ spark_cdc._debezium_is_bare(text, column) ~ ' then ' ~ text ~ ' end'
@@ -122,9 +137,101 @@
     {{- return('case ' ~ read_as | join(' ') ~ ' else ' ~ plain ~ ' end' if read_as else plain) -}}
 {%- endmacro -%}
 
+{#-
+    What `time.precision.mode=structured` writes: an object of calendar and clock fields. Of the newest version the fraction of the
+    second is in `picoseconds`, before it in `nanos`. Whatever else the object holds, or a field twice, makes it none: NULL.
+-#}
+{%- macro _debezium_structured_fields(text) -%}
+    {%- set number = '"(?:year|month|day|hour|minute|second|nanos|picoseconds|offsetSeconds|precision)":(?:null|-?[0-9]{1,15})' -%}
+    {%- set word = '"(?:zoneId|specialValue)":(?:null|"[^"\\\\]*+")' -%}
+    {%- set field = '(?:' ~ number ~ '|' ~ word ~ ')' -%}
+    {%- set types = ['specialValue string', 'zoneId string'] -%}
+    {%- for name in ['year', 'month', 'day', 'hour', 'minute', 'second', 'nanos', 'picoseconds', 'offsetSeconds'] -%}
+        {%- do types.append(name ~ ' bigint') -%}
+    {%- endfor -%}
+    {{- return(
+        'case when not (' ~ spark_cdc._names_twice('json_object_keys(' ~ text ~ ')') ~ ') then from_json(regexp_extract(' ~ text
+        ~ ", r'^\\{" ~ field ~ '(?:,' ~ field ~ ")*+\\}\\z', 0), '" ~ types | join(', ') ~ "') end"
+    ) -}}
+{%- endmacro -%}
+
+{#- A finite time with the whole of its clock, none of it out of range but where Spark's own cast refuses it. -#}
+{%- macro _debezium_structured_clock() -%}
+    {{- return(
+        "structured.specialValue is null and structured.hour between 0 and 24 and structured.minute between 0 and 59 "
+        ~ "and structured.second between 0 and 59 and (structured.nanos is null) <> (structured.picoseconds is null) "
+        ~ "and coalesce(structured.picoseconds, structured.nanos * 1000) between 0 and 999999999999"
+    ) -}}
+{%- endmacro -%}
+
+{#- As texts of times are read: a local time, an instant where there is an offset; of a date its fields, or midnight. -#}
+{%- macro _debezium_structured_time(text, family, time_zone) -%}
+    {%- set date = "format_string('%04d-%02d-%02d', structured.year, structured.month, structured.day)" -%}
+    {%- set is_date = 'structured.specialValue is null and structured.year between 1 and 9999 and structured.month between 1 and 12 '
+        ~ 'and structured.day between 1 and 31' -%}
+    {%- set clock = "format_string(' %02d:%02d:%02d.%012d', structured.hour, structured.minute, structured.second, "
+        ~ 'coalesce(structured.picoseconds, structured.nanos * 1000))' -%}
+    {%- set offset = "case when structured.offsetSeconds is null then '' else concat(case when structured.offsetSeconds < 0 then '-' "
+        ~ "else '+' end, format_string('%02d:%02d', abs(structured.offsetSeconds) div 3600, "
+        ~ 'abs(structured.offsetSeconds) div 60 % 60)) end' -%}
+    {#- An offset of single seconds does not fit, nor a zone without its offset. -#}
+    {%- set has_offset = 'case when structured.offsetSeconds is null then structured.zoneId is null '
+        ~ 'else structured.offsetSeconds % 60 = 0 and abs(structured.offsetSeconds) <= 64800 end' -%}
+    {%- set is_local = 'structured.offsetSeconds is null and structured.zoneId is null' -%}
+    {%- set written = 'case when ' ~ is_date ~ ' and ' ~ spark_cdc._debezium_structured_clock() ~ ' and '
+        ~ (is_local if family == 'date' else has_offset) ~ ' then concat(' ~ date ~ ', ' ~ clock ~ ', ' ~ offset ~ ') end' -%}
+    {%- set value = spark_cdc._timestamp_value('written', 'timestamp_ntz' if family == 'date' else family, 'text', time_zone) -%}
+    {%- set value = spark_cdc._let(
+        'written', written, spark_cdc._date_at_midnight(value) if family == 'date' else value
+    ) -%}
+    {%- if family == 'date' -%}
+        {%- set has_no_clock = 'coalesce(structured.hour, structured.minute, structured.second, structured.nanos, '
+            ~ 'structured.picoseconds) is null and ' ~ is_local -%}
+        {%- set value = 'case when ' ~ has_no_clock ~ ' then case when ' ~ is_date ~ ' then try_cast(' ~ date ~ ' as date) end else '
+            ~ value ~ ' end' -%}
+    {%- endif -%}
+    {{- return(spark_cdc._let('structured', spark_cdc._debezium_structured_fields(text), value)) -}}
+{%- endmacro -%}
+
+{#-
+    `when ... then ...` for a column declared as string: the time of day as databases print it, with its offset behind it where it
+    has one. Without the schema an object of just these fields is one; a text that holds such an object is not, and where the
+    message has both under the column's name, or the schema names the type and the value is none, nothing is certain: NULL.
+-#}
+{%- macro _debezium_structured_time_of_day(text, column, type) -%}
+    {%- set seconds = 'abs(structured.offsetSeconds)' -%}
+    {%- set offset = "case when structured.offsetSeconds is null then '' when structured.offsetSeconds = 0 then 'Z' else concat("
+        ~ "case when structured.offsetSeconds < 0 then '-' else '+' end, format_string('%02d:%02d', " ~ seconds ~ ' div 3600, '
+        ~ seconds ~ ' div 60 % 60), case when ' ~ seconds ~ " % 60 > 0 then format_string(':%02d', " ~ seconds ~ " % 60) else '' end) end" -%}
+    {%- set fraction = 'coalesce(structured.picoseconds, structured.nanos * 1000)' -%}
+    {%- set clock = "concat(format_string('%02d:%02d:%02d', structured.hour, structured.minute, structured.second), "
+        ~ "rtrim('.', rtrim('0', format_string('.%012d', " ~ fraction ~ '))), ' ~ offset ~ ')' -%}
+    {%- set is_time = 'structured.hour is not null and coalesce(structured.year, structured.month, structured.day) is null '
+        ~ 'and structured.zoneId is null' -%}
+    {%- set is_sound = is_time ~ ' and ' ~ spark_cdc._debezium_structured_clock() ~ ' and (structured.hour < 24 or structured.minute = 0 '
+        ~ 'and structured.second = 0 and ' ~ fraction ~ ' = 0) and coalesce(' ~ seconds ~ ' <= 64800, true)' -%}
+    {%- set is_structured = type ~ " rlike r'^io\\.debezium\\.time\\.Structured(?:Zoned)?Time(?!stamp)'" -%}
+    {%- set texts = "concat_ws(' ', value, key)" -%}
+    {%- set name = '"' ~ modules.re.escape(column.name) ~ '"\\s*+:\\s*+' -%}
+    {%- set written = 'case when ' ~ is_sound ~ ' then ' ~ clock ~ ' end' -%}
+    {%- set untyped = 'case when ' ~ is_time ~ ' and ' ~ texts ~ ' rlike ' ~ spark_cdc._literal(name ~ '\\{') ~ ' then case when not '
+        ~ texts ~ ' rlike ' ~ spark_cdc._literal(name ~ '"') ~ ' then ' ~ written ~ ' end else '
+        ~ spark_cdc.value(text, column) ~ ' end' -%}
+    {%- set fields = spark_cdc._debezium_structured_fields(text) -%}
+    {{- return(
+        'when ' ~ is_structured ~ ' then ' ~ spark_cdc._let('structured', fields, written)
+        ~ " when startswith(" ~ text ~ ", '{\"') and coalesce(" ~ type ~ ", '') = '' and contains(" ~ text ~ ", '\"hour\":') then "
+        ~ spark_cdc._let('structured', fields, untyped)
+    ) -}}
+{%- endmacro -%}
+
 {#- Its scale follows the name in parentheses. -#}
 {%- macro _debezium_is_decimal(type) -%}
     {{- return('startswith(' ~ type ~ ", 'org.apache.kafka.connect.data.Decimal')") -}}
+{%- endmacro -%}
+
+{%- macro _debezium_scale(type) -%}
+    {{- return('regexp_extract(' ~ type ~ ", r'^org\\.apache\\.kafka\\.connect\\.data\\.Decimal\\((-?[0-9]+)\\)\\z', 1)") -}}
 {%- endmacro -%}
 
 {#- A number of Debezium's is what a wall clock showed, counted as if the clock stood in UTC: an instant has a text. -#}
@@ -178,15 +285,16 @@
     {%- set is_decimal = spark_cdc._debezium_is_decimal(type) -%}
     {%- set is_bare = spark_cdc._debezium_is_bare(text, column) -%}
     {%- set is_not_base64 = '(' ~ text ~ " rlike '[.-]' or octet_length(" ~ text ~ ') % 4 <> 0)' -%}
-    {%- set scale = 'regexp_extract(' ~ type ~ ", r'\\((-?[0-9]+)\\)', 1)" -%}
+    {%- set scale = spark_cdc._debezium_scale(type) -%}
     {%- if column.encoding -%}
         {%- set unscaled = spark_cdc._debezium_unscaled(
             text, 'case when ' ~ is_decimal ~ ' then ' ~ scale ~ " else '" ~ column.scale ~ "' end"
         ) -%}
+        {%- set is_other_scale = 'false' if column.encoding != 'base64' else is_decimal ~ ' and ' ~ scale ~ " <> '" ~ column.scale ~ "'" -%}
         {%- set number -%}
             case
                 when is_bare then {{ text }}
-                when not is_bare then {{ unscaled }}
+                when not is_bare and not coalesce({{ is_other_scale }}, false) then {{ unscaled }}
             end
         {%- endset -%}
     {%- elif dialect == 'cloudcanal' -%}

@@ -29,6 +29,12 @@
     exact     true where every text of an image is the source's own already, because the format writes its numbers in quotes
               or reads them with a Python function: the message is then not read a second time for its numbers. Such a
               function has to say so, because Spark refuses a Python function inside a lambda
+    old_key_told_apart
+              a condition on an update that changes the key: the old key is deleted by a message of its own, which may be in another
+              partition. The position is -1 then: see `_effects`
+    type_scale
+              the scale of a decimal in the type that the message names, an expression over {}; it gives '' where there is none. Of a
+              column that says `from base64` another scale than the declared one is an error that names both
     tells_quotes
               true where `<format>_value` itself asks if a number stands in quotes: of others a bare one is no bytes
 
@@ -50,6 +56,8 @@
         ) -%}
         {%- do no_old_key.append({'before ' ~ column.name: conditions[-1]}) -%}
     {%- endfor -%}
+{%- set position = 'coalesce(position, 0)' if rows.get('each')
+    else 'case when ' ~ rows.old_key_told_apart ~ ' then -1 else 0 end' if rows.get('old_key_told_apart') else 0 -%}
 row_changes as (
 
     select
@@ -84,7 +92,7 @@ row_changes as (
         sequence as vendor_sequence,
         concat(
             sequence,
-            array(cast(offset as decimal(20,0)), cast({{ 'coalesce(position, 0)' if rows.get('each') else 0 }} as decimal(20,0)))
+            array(cast(offset as decimal(20,0)), cast({{ position }} as decimal(20,0)))
             {%- if rows.get('each') and key %},
             case when {{ spark_cdc._goes_on_in_message(rows, key) }} then array(0BD) else array() end
             {%- endif %}

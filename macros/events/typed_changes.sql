@@ -26,7 +26,7 @@
         {%- endif -%}
     {%- endfor -%}
     {#- What is wrong with a column, and what names it: of the row before only where the row itself has nothing. -#}
-    {%- set keyless, unfit = [], [] -%}
+    {%- set keyless, unfit, scales = [], [], [] -%}
     {%- for column in columns -%}
         {%- set declaration = spark_cdc._declaration(column) -%}
         {%- set image_text, before_text = 'image_texts.' ~ column.quoted, 'before_texts.' ~ column.quoted -%}
@@ -45,7 +45,16 @@
             declaration: no_value,
             'before ' ~ declaration: 'decoded_before.' ~ column.quoted ~ ' is null and ' ~ before_text ~ ' is not null',
         }) -%}
+        {%- if rows.get('type_scale') and column.family == 'decimal' and column.encoding == 'base64' -%}
+            {%- set type_scale = rows.type_scale | replace('{}', column.source_type) -%}
+            {%- do scales.append(
+                'case when ' ~ type_scale ~ " not in ('', '" ~ column.scale ~ "') and (" ~ unfit[-1].values() | join(' or ')
+                ~ ') then concat(' ~ spark_cdc._literal(column.name ~ ': the schema of the message says scale ') ~ ', ' ~ type_scale
+                ~ ') end'
+            ) -%}
+        {%- endif -%}
     {%- endfor -%}
+    {%- set unfit_detail = "concat_ws(', ', " ~ (['unfit'] + scales) | join(', ') ~ ')' if scales else 'unfit' -%}
 {#-
     In structs, because a column of the source may have any name, also one that is used here. A value of the old row is mostly the
     new row's value. Side by side and not one behind the other: Spark's analyzer walks over the whole query for each step.
@@ -158,7 +167,7 @@ typed_changes as (
             when {{ spark_cdc._patch_error_condition(column, column in patchable) }} then {# -#}
                 {{ spark_cdc._error_of('patch_of_nested_value', spark_cdc._path_of_patch(column)) }}
             {%- endfor %}
-            when unfit is not null then {{ spark_cdc._error_of('value_does_not_fit', 'unfit') }}
+            when unfit is not null then {{ spark_cdc._error_of('value_does_not_fit', unfit_detail) }}
         end as _cdc_error,
         topic as _cdc_topic,
         partition as _cdc_partition,

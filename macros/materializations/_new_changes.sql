@@ -83,7 +83,7 @@
             count_if(_cdc_absent is not null) {{ good }}
             {%- endif %}
             {%- if last_sequence %},
-            min({{ spark_cdc._place_of_message() }}) {{ good }} > {{ last }},
+            min({{ spark_cdc._place_of_retraction() }}) {{ good }} > {{ last }},
             array_join(greatest(max(_cdc_sequence) {{ good }}, {{ last }}), ',')
             {%- endif %}
             {%- if tells_keys %},

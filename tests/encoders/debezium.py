@@ -147,8 +147,9 @@ def _envelope(changes: list[Change], table: Table, with_schema: bool) -> list[Me
             "server_id": 1,
             "gtid": None,
             "file": "binlog.000002",
-            "pos": 100 + change.sequence,
-            "row": 0,
+            # As of a compressed transaction: two changes share a position, and `row` orders nothing.
+            "pos": 100 + change.sequence // 2,
+            "row": 1 - change.sequence % 2,
         }
         if op == "heartbeat":
             payload, key, fields, name = {"ts_ms": milliseconds}, {"serverName": prefix}, [], "Heartbeat"

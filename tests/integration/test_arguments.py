@@ -288,6 +288,7 @@ def test_a_variable_that_is_not_known_stops_every_command(project: Project) -> N
         run = project.dbt("parse", "--vars", f"{{{name}: [orders]}}")
         assert (
             "spark_cdc.vars: argument `--vars` must be one of spark_cdc__debezium_other_connectors, "
-            "spark_cdc__debezium_unavailable_values, spark_cdc__fill_back, spark_cdc__lose_history; "
+            "spark_cdc__debezium_unavailable_values, spark_cdc__debezium_unavailable_pattern, "
+            "spark_cdc__debezium_invalid_pattern, spark_cdc__fill_back, spark_cdc__lose_history; "
             f"got `{name}`. {SPELLING}" in run.failure
         )

@@ -652,6 +652,115 @@ def test_state_of_those_who_write_as_debezium_does(tmp_path: Path) -> None:
     ]
 
 
+FLAT_TOPICS = {
+    # MySQL without added fields; with the database alone; PostgreSQL with all names, whose topic has the schema.
+    "bare": ("srv.shop.orders", {}, ("shop", None)),
+    "short": ("orders", {}, (None, None)),
+    "database": ("srv.shop.orders", {"__db": "shop"}, ("shop", None)),
+    "schema": ("srv.public.orders", {"__db": "shop", "__schema": "public"}, ("shop", "public")),
+    "only_schema": ("srv.public.orders", {"__schema": "public"}, (None, "public")),
+}
+
+
+@pytest.mark.usefixtures("spark")
+def test_state_of_null_values_is_of_the_table_that_their_topic_has(tmp_path: Path) -> None:
+    """ExtractNewRecordState by default: a delete is a null value, and the rows name no database."""
+    files = []
+    for name, (topic, fields, _) in FLAT_TOPICS.items():
+        messages = [
+            {
+                "topic": topic,
+                "offset": 0,
+                "key": '{"id":1}',
+                "value": json.dumps({"id": 1, "v": "a", **fields}),
+            },
+            {
+                "topic": topic,
+                "offset": 1,
+                "key": '{"id":2}',
+                "value": json.dumps({"id": 2, "v": "b", **fields}),
+            },
+            {"topic": topic, "offset": 2, "key": '{"id":1}', "value": None},
+        ]
+        files.append(write(tmp_path, f"{name}.jsonl", *map(json.dumps, messages)))
+    out = tmp_path / "out"
+    run(*files, "--format", "debezium", "--dialect", "flat", "--state", "--key", "id", "--out", out)
+    found = {name: lines((out / f"{name}.jsonl").read_text(encoding="utf-8")) for name in FLAT_TOPICS}
+    assert {
+        name: [(table["database"], table["schema"], table["rows"]) for table in tables]
+        for name, tables in found.items()
+    } == {name: [(*names, [{"id": "2", "v": "b"}])] for name, (_, _, names) in FLAT_TOPICS.items()}
+
+
+@pytest.mark.usefixtures("spark")
+def test_state_of_changes_that_share_a_position(tmp_path: Path) -> None:
+    """A compressed transaction of MySQL: the offset orders its rows. A key that is left and taken again, over two partitions."""
+    source = {
+        "connector": "mysql",
+        "db": "shop",
+        "table": "orders",
+        "file": "binlog.000009",
+        "pos": 1450,
+        "row": 0,
+    }
+
+    def message(number: int, op: str, before: Any, after: Any, partition: int, **fields: Any) -> str:
+        value = {
+            "op": op,
+            "before": before,
+            "after": after,
+            "source": {**source, "row": fields.pop("row", 0)},
+        }
+        key = json.dumps({"id": (after or before)["id"]})
+        offset = number + 1_000_000 * partition
+        return json.dumps(
+            {
+                "topic": "t",
+                "partition": partition,
+                "offset": offset,
+                "key": key,
+                "value": json.dumps(value),
+                **fields,
+            }
+        )
+
+    file = write(
+        tmp_path,
+        "orders.jsonl",
+        message(0, "c", None, {"id": 5, "v": "first"}, 0, row=1),
+        message(1, "u", {"id": 5, "v": "first"}, {"id": 5, "v": "second"}, 0),
+        message(2, "d", {"id": 5, "v": "second"}, None, 0),
+        message(3, "c", None, {"id": 6, "v": "second"}, 1, headers=[["__debezium.oldkey", '{"id":5}']]),
+        message(4, "c", None, {"id": 5, "v": "third"}, 0),
+        message(5, "c", None, {"id": 7, "v": "gone"}, 0, row=3),
+        message(6, "d", {"id": 7, "v": "gone"}, None, 0),
+    )
+    (orders,) = lines(run(file, "--format", "debezium", "--state", "--key", "id").stdout)
+    assert orders["rows"] == [{"id": "5", "v": "third"}, {"id": "6", "v": "second"}]
+
+
+@pytest.mark.usefixtures("spark")
+def test_state_keeps_what_no_connector_sent(tmp_path: Path) -> None:
+    """MySQL's marker of values that an update did not touch, in a text and in a binary."""
+    source = {"connector": "mysql", "db": "shop", "table": "orders", "file": "binlog.000009", "row": 0}
+    marker = "__debezium_unavailable_value"
+    rows = [
+        ("c", {"id": 1, "title": "draft", "body": "long", "photo": "3q2+7w=="}),
+        ("u", {"id": 1, "title": "final", "body": marker, "photo": b64encode(marker.encode()).decode()}),
+    ]
+    file = write(
+        tmp_path,
+        "orders.jsonl",
+        *(
+            json.dumps({"op": op, "before": None, "after": row, "source": {**source, "pos": number}})
+            for number, (op, row) in enumerate(rows)
+        ),
+    )
+    columns = ("--columns", "id:int,title:string,body:string,photo:binary")
+    (orders,) = lines(run(file, "--format", "debezium", "--state", "--key", "id", *columns).stdout)
+    assert orders["rows"] == [{"id": "1", "title": "final", "body": "long", "photo": "3q2+7w=="}]
+
+
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("declared", [True, False])
 def test_state_has_what_updates_changed_inside_a_value(tmp_path: Path, declared: bool) -> None:

@@ -5,8 +5,8 @@ A case is a folder tests/golden/<format>/<case>/:
 messages.jsonl  one message a line, as `spark-cdc decode` reads them: the value itself, or an object with
                 offset, key, value and headers
 expected.jsonl  one result row a line, in the order of offset and position
-case.yml        `proves` and `source` for people; the macro to `read` with (decoded, changes or messages) and
-                its arguments
+case.yml        `proves` and `source` for people; the macro to `read` with (decoded, changes or messages), its
+                arguments, and the `vars` of the project that reads
 
 Cases of equal arguments share a query, each under its own topic. DataWorks finds the two halves of an update
 by table and sequenceId alone, so cases of one table use sequenceIds of their own.
@@ -44,6 +44,8 @@ RAW_SCHEMA = (
     "headers array<struct<`key`: string, `value`: binary>>"
 )
 ARGUMENTS = {"dialect", "table", "database", "schema", "key", "columns", "time_zone"}
+# What a project sets; of such a case the macros are rendered with it.
+VARS = "vars"
 # Compared in every row: a field that the expectation leaves out must be null.
 ALWAYS = {
     "decoded": ("offsets", "kind", "op", "database", "schema", "table", "before", "after", "half", "error"),
@@ -62,24 +64,26 @@ class Case:
     name: str
     read: str
     arguments: dict[str, Any]
+    variables: dict[str, Any]
     messages: list[Message]
     expected: list[dict[str, Any]]
 
     @property
     def group(self) -> str:
         """Cases of one group share a query."""
-        return json.dumps([self.format, self.read, self.arguments])
+        return json.dumps([self.format, self.read, self.arguments, self.variables])
 
 
 def _case(folder: Path) -> Case:
     declared = yaml.safe_load((folder / "case.yml").read_text(encoding="utf-8"))
-    assert declared.keys() - ARGUMENTS == {"proves", "source", "read"}, folder
+    assert declared.keys() - ARGUMENTS - {VARS} == {"proves", "source", "read"}, folder
     expected = (folder / "expected.jsonl").read_text(encoding="utf-8").split("\n")
     return Case(
         format=folder.parent.name,
         name=folder.name,
         read=declared["read"],
         arguments={name: value for name, value in declared.items() if name in ARGUMENTS},
+        variables=declared.get(VARS, {}),
         messages=read_messages(folder.name, (folder / "messages.jsonl").read_bytes()),
         expected=[json.loads(line) for line in expected if line],
     )
@@ -104,7 +108,8 @@ def results(session: SparkSession, library: MacroLibrary) -> Callable[[Case], li
         if case.group not in found:
             messages = [message for member in groups[case.group] for message in member.messages]
             found[case.group] = by_topic = defaultdict(list)
-            for topic, row in read(session, library, case.format, case.read, case.arguments, messages):
+            macros = MacroLibrary(REPOSITORY, case.variables) if case.variables else library
+            for topic, row in read(session, macros, case.format, case.read, case.arguments, messages):
                 by_topic[topic].append(row)
         return found[case.group][case.name]
 

@@ -113,6 +113,18 @@ def test_the_name_of_a_table_keeps_its_lines(library: MacroLibrary) -> None:
     assert "'a\\u000ab\\u2028\\u000dc'" in changes(library, table="a\nb\u2028\rc")
 
 
+@pytest.mark.parametrize(
+    "name", ["spark_cdc__debezium_unavailable_pattern", "spark_cdc__debezium_invalid_pattern"]
+)
+def test_a_pattern_is_a_text(repository: Path, name: str) -> None:
+    """Of a list the text would be Python's, and match nothing."""
+    arguments = {"format": "debezium", "table": "t", "key": ["id"], "columns": {"id": "int", "doc": "string"}}
+    sentence = rf"spark_cdc.vars: argument `{name}` must be a regular expression as a text, or empty; got `\[.a.\]`\."
+    with pytest.raises(CompilerError, match=sentence):
+        MacroLibrary(repository, {name: ["a"]}).call("changes", "raw", **arguments)
+    assert MacroLibrary(repository, {name: None}).call("changes", "raw", **arguments)
+
+
 def test_a_part_of_a_format_that_nothing_reads_is_a_slip(library: MacroLibrary) -> None:
     with pytest.raises(
         CompilerError, match=r"spark_cdc\.acme_rows: .* must be one of op, image; got `imagee`"

@@ -91,7 +91,8 @@ class Changes:
                 if len(halves) > 1
                 else [message.line]
             )
-            row["position"] = int(row["sequence"][-1]) if row["sequence"] else 0
+            # -1 of the only row of a message, where the old key's delete is another message.
+            row["position"] = max(int(row["sequence"][-1]), 0) if row["sequence"] else 0
             row["before"] = image(row["before"])
             row["after"] = image(row["after"])
             file.rows.append(row)

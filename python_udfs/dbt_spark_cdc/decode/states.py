@@ -185,13 +185,27 @@ def _tell_unknown_values(table: Table) -> None:
         table.errors.append(f"Rows with values that no message tells: {len(rows)}, in the columns {names}.")
 
 
+def _name(row: dict[str, Any]) -> NAME:
+    return row["database_name"], row["schema_name"], row["table_name"]
+
+
 def _tables(file: File) -> list[Table]:
     """The tables that the decoded rows of a file name, in the order of their first message."""
     tables: dict[NAME, Table] = {}
+    topics = {message.line: message.topic for message in file.messages}
+    null_values = {message.line for message in file.messages if message.value is None}
+    named: dict[tuple[str, str | None], set[NAME]] = {}
+    for row in file.rows:
+        if row["kind"] == "rows" and not null_values.intersection(row["lines"]):
+            named.setdefault((topics[row["lines"][0]], row["table_name"]), set()).add(_name(row))
     for row in file.rows:
         if row["kind"] not in ("rows", "truncate", "unreadable"):
             continue
-        name = (row["database_name"], row["schema_name"], row["table_name"])
+        name = _name(row)
+        if row["kind"] == "rows" and null_values.issuperset(row["lines"]):
+            # It has no names but its topic's and its key's: it is of the table whose rows the topic has.
+            found = named.get((topics[row["lines"][0]], row["table_name"]), set())
+            name = next(iter(found)) if len(found) == 1 else name
         table = tables.setdefault(name, Table(file, name, dict(file.columns.get(name, {}))))
         if row["kind"] == "unreadable":
             table.unreadable[row["error_code"], row["detail"]] += 1

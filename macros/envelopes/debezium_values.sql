@@ -202,7 +202,8 @@
     {%- set seconds = 'abs(structured.offsetSeconds)' -%}
     {%- set offset = "case when structured.offsetSeconds is null then '' when structured.offsetSeconds = 0 then 'Z' else concat("
         ~ "case when structured.offsetSeconds < 0 then '-' else '+' end, format_string('%02d:%02d', " ~ seconds ~ ' div 3600, '
-        ~ seconds ~ ' div 60 % 60), case when ' ~ seconds ~ " % 60 > 0 then format_string(':%02d', " ~ seconds ~ " % 60) else '' end) end" -%}
+        ~ seconds ~ ' div 60 % 60), case when ' ~ seconds ~ " % 60 > 0 then format_string(':%02d', " ~ seconds
+        ~ " % 60) else '' end) end" -%}
     {%- set fraction = 'coalesce(structured.picoseconds, structured.nanos * 1000)' -%}
     {%- set clock = "concat(format_string('%02d:%02d:%02d', structured.hour, structured.minute, structured.second), "
         ~ "rtrim('.', rtrim('0', format_string('.%012d', " ~ fraction ~ '))), ' ~ offset ~ ')' -%}

@@ -149,9 +149,10 @@
     {%- for name in ['year', 'month', 'day', 'hour', 'minute', 'second', 'nanos', 'picoseconds', 'offsetSeconds'] -%}
         {%- do types.append(name ~ ' bigint') -%}
     {%- endfor -%}
+    {#- No field stands twice, and no comma at the end. -#}
     {{- return(
-        'case when not (' ~ spark_cdc._names_twice('json_object_keys(' ~ text ~ ')') ~ ') then from_json(regexp_extract(' ~ text
-        ~ ", r'^\\{" ~ field ~ '(?:,' ~ field ~ ")*+\\}\\z', 0), '" ~ types | join(', ') ~ "') end"
+        'from_json(regexp_extract(' ~ text ~ ", r'^(?!.*(\"\\w++\":).*\\1)\\{(?:" ~ field ~ "(?:,(?!\\})|(?=\\})))++\\}\\z', 0), '"
+        ~ types | join(', ') ~ "')"
     ) -}}
 {%- endmacro -%}
 
@@ -211,18 +212,17 @@
         ~ 'and structured.zoneId is null' -%}
     {%- set is_sound = is_time ~ ' and ' ~ spark_cdc._debezium_structured_clock() ~ ' and (structured.hour < 24 or structured.minute = 0 '
         ~ 'and structured.second = 0 and ' ~ fraction ~ ' = 0) and coalesce(' ~ seconds ~ ' <= 64800, true)' -%}
-    {%- set is_structured = type ~ " rlike r'^io\\.debezium\\.time\\.Structured(?:Zoned)?Time(?!stamp)'" -%}
+    {%- set is_structured = 'coalesce(' ~ type ~ " rlike r'^io\\.debezium\\.time\\.Structured(?:Zoned)?Time(?!stamp)', false)" -%}
     {%- set texts = "concat_ws(' ', value, key)" -%}
     {%- set name = '"' ~ modules.re.escape(column.name) ~ '"\\s*+:\\s*+' -%}
-    {%- set written = 'case when ' ~ is_sound ~ ' then ' ~ clock ~ ' end' -%}
-    {%- set untyped = 'case when ' ~ is_time ~ ' and ' ~ texts ~ ' rlike ' ~ spark_cdc._literal(name ~ '\\{') ~ ' then case when not '
-        ~ texts ~ ' rlike ' ~ spark_cdc._literal(name ~ '"') ~ ' then ' ~ written ~ ' end else '
-        ~ spark_cdc.value(text, column) ~ ' end' -%}
-    {%- set fields = spark_cdc._debezium_structured_fields(text) -%}
+    {%- set is_text = 'not coalesce(' ~ is_time ~ ' and ' ~ texts ~ ' rlike ' ~ spark_cdc._literal(name ~ '\\{') ~ ', false)' -%}
+    {%- set may_be_text = texts ~ ' rlike ' ~ spark_cdc._literal(name ~ '"') -%}
+    {%- set value = 'case when not is_typed and ' ~ is_text ~ ' then ' ~ spark_cdc.value(text, column)
+        ~ ' when (is_typed or not ' ~ may_be_text ~ ') and ' ~ is_sound ~ ' then ' ~ clock ~ ' end' -%}
     {{- return(
-        'when ' ~ is_structured ~ ' then ' ~ spark_cdc._let('structured', fields, written)
-        ~ " when startswith(" ~ text ~ ", '{\"') and coalesce(" ~ type ~ ", '') = '' and contains(" ~ text ~ ", '\"hour\":') then "
-        ~ spark_cdc._let('structured', fields, untyped)
+        'when ' ~ is_structured ~ ' or startswith(' ~ text ~ ", '{\"') and coalesce(" ~ type ~ ", '') = '' and contains(" ~ text
+        ~ ", '\"hour\":') then " ~ spark_cdc._let('structured', spark_cdc._debezium_structured_fields(text), value
+            | replace('is_typed', is_structured))
     ) -}}
 {%- endmacro -%}
 

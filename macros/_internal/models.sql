@@ -6,9 +6,30 @@
     spark_cdc.dialect_of    of messages: format -> dialect
     spark_cdc.key           of changes: the key
     spark_cdc.raw_columns   of both: where a message stands in raw
+    spark_cdc.arguments     of both: what their rows depend on, name -> text: see `_built_with`
 -#}
 {%- macro _note_kind(kind, facts={}) -%}
     {%- do config(meta=dict({'spark_cdc': kind}, **facts)) -%}
+{%- endmacro -%}
+
+{#-
+    Arguments as texts that can be compared. Of `raw_columns` all but what is added to the offset: by that the messages of a topic
+    that was made anew get offsets behind the old ones, and stored rows stay right. Of `columns` how each is written: the types are
+    those of the table.
+-#}
+{%- macro _as_noted(arguments, raw_columns, columns=[]) -%}
+    {%- set noted = {} -%}
+    {%- for name, value in arguments.items() -%}
+        {%- do noted.update({name: value | sort | join(', ') if spark_cdc._is_list(value) else value or ''}) -%}
+    {%- endfor -%}
+    {%- for name, default in spark_cdc._raw_columns(none).items() -%}
+        {%- set expression = ((raw_columns or {}).get(name) or (name if default else '')) | trim -%}
+        {%- do noted.update({'raw_columns.' ~ name: (expression.split() or [''])[0] if name == 'offset' else expression}) -%}
+    {%- endfor -%}
+    {%- for column in columns -%}
+        {%- do noted.update({'columns.' ~ column.name: column.encoding or ''}) -%}
+    {%- endfor -%}
+    {{- return(noted) -}}
 {%- endmacro -%}
 
 {#- What a node is to this package: messages, changes, ledger, cdc_current or cdc_history; none where it is nothing. -#}

@@ -76,7 +76,13 @@
             'changes', 'key', name, columns.keys() | list, 'Declare it in `columns`, or take it out of `key`.'
         ) -%}
     {%- endfor -%}
-    {%- do spark_cdc._note_kind('changes', {'spark_cdc.key': key, 'spark_cdc.raw_columns': raw_columns or {}}) -%}
+    {%- do spark_cdc._note_kind('changes', {
+        'spark_cdc.key': key, 'spark_cdc.raw_columns': raw_columns or {}, 'spark_cdc.arguments': spark_cdc._as_noted({
+            'format': format, 'dialect': spark_cdc._dialect_or_default(format, dialect), 'database': database, 'schema': schema,
+            'table': table, 'key': key, 'time_zone': time_zone,
+        }, raw_columns, parsed_columns),
+    }) -%}
+    {%- do spark_cdc._refuse_other_log('changes') -%}
     {%- if messages is none -%}
         {%- do spark_cdc._require_raw_table('changes', relation, raw_columns) -%}
     {%- else -%}
@@ -163,7 +169,7 @@
 with {% if reading and reading.read_again -%}
 read_again as (
 
-    {{ spark_cdc._unpaired_halves(this, has_origin) | trim | indent(4) }}
+    {{ reading.read_again_query | indent(4) }}
 
 ),
 
@@ -201,9 +207,9 @@ from typed_changes
 left join topics_seen on typed_changes._cdc_topic <=> topics_seen.topic
 {%- endif %}
 {%- if reading and reading.read_again %}
--- a half that still waits for its partner has its row already
+-- a half that still waits for its partner has its row already, and so has what still cannot be read
 left anti join read_again
-    on typed_changes._cdc_error.code = 'half_of_update'
+    on (typed_changes._cdc_error.code = 'half_of_update' or typed_changes._cdc_op is null)
     and typed_changes._cdc_topic = read_again.topic
     and typed_changes._cdc_partition = read_again.partition
     and typed_changes._cdc_offset = read_again.offset

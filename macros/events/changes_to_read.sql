@@ -16,14 +16,19 @@
     ) -%}
     {%- set seen_before = spark_cdc._seen_before(relation, '_cdc_topic', '_cdc_seen', [raw_columns, where] + reads) -%}
     {%- set partitions = spark_cdc._partitions_to_read(relation, raw_columns, seen_before, where, finds_copies) -%}
-    {%- set read_again = [] -%}
+    {%- set queries, read_again = [], [] -%}
     {%- if partitions and splits_updates -%}
-        {%- for row in run_query(spark_cdc._unpaired_halves(this, has_origin)).rows -%}
-            {%- do read_again.append({'topic': row[0], 'partition': row[1], 'offset': row[2]}) -%}
-        {%- endfor -%}
+        {%- do queries.append(spark_cdc._unpaired_halves(this, has_origin) | trim) -%}
     {%- endif -%}
+    {%- if finds_copies and partitions | selectattr('has_late') | list -%}
+        {%- do queries.append(spark_cdc._unread_messages(this) | trim) -%}
+    {%- endif -%}
+    {%- for row in (run_query(queries | join('\n\nunion\n\n')).rows if queries else []) -%}
+        {%- do read_again.append({'topic': row[0], 'partition': row[1], 'offset': row[2]}) -%}
+    {%- endfor -%}
     {{- return({
         'partitions': partitions, 'positions_read': positions_read, 'counts_copies': false, 'read_again': read_again,
+        'read_again_query': queries | join('\n\nunion\n\n'),
         'seen_comment': spark_cdc._seen_comment(seen_before, partitions),
     }) -}}
 {%- endmacro -%}
@@ -38,5 +43,22 @@ where
         select 1
         from {{ changes }} as completed
         where {{ spark_cdc._completes_half('completed', 'pending', has_origin) }}
+    )
+{%- endmacro -%}
+
+{#-
+    Messages that could not be read, of a model over raw: a copy that lands at the same place may be whole. A topic that was made anew
+    is told otherwise.
+-#}
+{%- macro _unread_messages(changes) -%}
+select unread._cdc_topic as topic, unread._cdc_partition as partition, unread._cdc_offset as offset
+from {{ changes }} as unread
+where
+    unread._cdc_op is null
+    and unread._cdc_error.code <> 'offset_taken'
+    and not exists (
+        select 1
+        from {{ changes }} as whole
+        where {{ spark_cdc._is_whole_copy('whole', 'unread') }}
     )
 {%- endmacro -%}

@@ -44,3 +44,30 @@
     {%- endif -%}
     {{- return(conditions | join(' and ')) -}}
 {%- endmacro -%}
+
+{#-
+    Condition on two rows of a changes model: `whole` was read from a copy of the message of which another copy, `unread`, was cut or
+    damaged; both stand at one offset. What such a copy says is all that the message says.
+-#}
+{%- macro _is_whole_copy(whole, unread) -%}
+    {{- return([
+        unread ~ '._cdc_op is null',
+        unread ~ "._cdc_error.code <> 'offset_taken'",
+        whole ~ '._cdc_op is not null',
+        whole ~ '._cdc_topic = ' ~ unread ~ '._cdc_topic',
+        whole ~ '._cdc_partition = ' ~ unread ~ '._cdc_partition',
+        whole ~ '._cdc_offset = ' ~ unread ~ '._cdc_offset',
+    ] | join(' and ')) -}}
+{%- endmacro -%}
+
+{#- The same of two rows of a messages model. At another time it is another message, of a topic that was made anew. -#}
+{%- macro _is_whole_message(whole, unread) -%}
+    {{- return([
+        unread ~ '.error is not null',
+        whole ~ '.error is null',
+        whole ~ '.topic = ' ~ unread ~ '.topic',
+        whole ~ '.partition = ' ~ unread ~ '.partition',
+        whole ~ '.offset = ' ~ unread ~ '.offset',
+        whole ~ '.timestamp <=> ' ~ unread ~ '.timestamp',
+    ] | join(' and ')) -}}
+{%- endmacro -%}

@@ -310,10 +310,57 @@ envelopes as (
 
 {%- macro _require_raw_table(macro, relation, raw_columns) -%}
     {%- set names = ['topic', 'partition', 'offset', 'timestamp', 'key', 'value'] | reject('in', raw_columns or {}) | list -%}
+    {%- do spark_cdc._refuse_read_messages(macro, relation) -%}
     {%- do spark_cdc._require_columns_in(
         macro, 'relation', relation, names, 'a table with the columns ' ~ names | join(', '),
         'Name those of another name: raw_columns={\'value\': \'payload\'}.'
     ) -%}
+    {%- if spark_cdc._is_run() and not spark_cdc._goes_on() -%}
+        {%- do spark_cdc._require_raw_columns_in(macro, relation, raw_columns) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+{#- Its envelopes would be read once more, as messages of which each lacks what the format asks for. -#}
+{%- macro _refuse_read_messages(macro, relation) -%}
+    {%- set next_step = 'Write messages=ref(\'...\') for a model made by spark_cdc.messages.' if macro == 'changes'
+        else 'Name the table that holds the messages as Kafka has them.' -%}
+    {%- set name = spark_cdc._name_of_relation(relation) | string -%}
+    {%- for node in (graph.nodes.values() if execute else []) if node.relation_name == name and spark_cdc._kind_of(node) -%}
+        {%- set kind = spark_cdc._kind_of(node) -%}
+        {%- do spark_cdc._raise(
+            macro, 'relation', 'a raw table',
+            spark_cdc._show(node.name) ~ ', ' ~ ('a ' if kind[:4] == 'cdc_' else 'made by spark_cdc.') ~ kind, next_step
+        ) -%}
+    {%- endfor -%}
+    {%- if spark_cdc._is_run() and not spark_cdc._goes_on() -%}
+        {%- set found = run_query('describe query select * from ' ~ relation).columns[0].values() | map('lower') | list -%}
+        {%- if not ['kind', 'key_columns', 'column_types', 'transaction_id'] | reject('in', found) | list -%}
+            {%- do spark_cdc._raise(
+                macro, 'relation', 'a raw table', spark_cdc._show(name) ~ ', which has the columns that spark_cdc.messages makes', next_step
+            ) -%}
+        {%- endif -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+{#-
+    Whether the relation has the columns that `raw_columns` names. Of an expression Spark says it itself, of a query this small in a few
+    lines, and with the columns that it may be.
+-#}
+{%- macro _require_raw_columns_in(macro, relation, raw_columns) -%}
+    {%- if raw_columns -%}
+        {%- set found = run_query('describe query select * from ' ~ relation).columns[0].values() -%}
+    {%- endif -%}
+    {%- for name, expression in (raw_columns or {}).items() -%}
+        {%- if (expression | trim).strip('`') | lower in found | map('lower') -%}
+        {%- elif modules.re.fullmatch('`[^`]+`|(?!null$)[^\\W\\d]\\w*', expression | trim | lower) -%}
+            {%- do spark_cdc._raise(
+                macro, 'raw_columns', 'a mapping to columns of ' ~ spark_cdc._show(spark_cdc._name_of_relation(relation))
+                ~ ', which has ' ~ found | join(', '), spark_cdc._show(expression) ~ ' for `' ~ name ~ '`', 'Correct the name.'
+            ) -%}
+        {%- else -%}
+            {%- do run_query('describe query select ' ~ expression ~ ' as `' ~ name ~ '` from ' ~ relation) -%}
+        {%- endif -%}
+    {%- endfor -%}
 {%- endmacro -%}
 
 {%- macro _require_raw_columns(macro, raw_columns) -%}

@@ -22,7 +22,11 @@
     {%- do spark_cdc._require_raw_columns('messages', raw_columns) -%}
     {%- do spark_cdc._note_kind('messages', {
         'spark_cdc.dialect_of': {format: spark_cdc._dialect_or_default(format, dialect)}, 'spark_cdc.raw_columns': raw_columns or {},
+        'spark_cdc.arguments': spark_cdc._as_noted({
+            'format': format, 'dialect': spark_cdc._dialect_or_default(format, dialect),
+        }, raw_columns),
     }) -%}
+    {%- do spark_cdc._refuse_other_log('messages') -%}
     {%- do spark_cdc._require_raw_table('messages', relation, raw_columns) -%}
     {%- if spark_cdc._is_run() and spark_cdc._is_full_refresh() -%}
         {%- do spark_cdc._refuse_to_lose_history(
@@ -49,6 +53,8 @@
             'partitions': partitions,
             'counts_copies': true,
             'positions_read': "select topic, partition, offset, timestamp, error.code <=> 'offset_taken' as is_taken from " ~ this,
+            'values_unread': "select topic, partition, offset, timestamp, xxhash64(value) as value_hash from " ~ this
+                ~ " where kind = 'unreadable'",
             'seen_comment': spark_cdc._seen_comment(seen_before, partitions),
         } -%}
     {%- endif -%}

@@ -52,6 +52,7 @@ select * from values
     partitions      its rows
     positions_read  query of topic, partition, offset and is_taken of what was read before, for messages that landed late.
                     With `counts_copies` also of timestamp, a row for each time: what lands again is then read again
+    values_unread   with `counts_copies`: query of topic, partition, offset, timestamp and value_hash of what could not be read
     read_again      rows of topic, partition, offset that are read although they were read before
     seen_comment    what is seen then: see `_seen_comment`
 -#}
@@ -100,12 +101,39 @@ late_positions as (
 
 ),
 
+{%- if reading.counts_copies %}
+
+values_unread as (
+
+    select {{ identity | join(', ') }}, collect_set(value_hash) as value_hashes
+    from ({{ reading.values_unread }})
+    group by {{ identity | join(', ') }}
+
+),
+{%- endif %}
+
 late_messages as (
 
     select numbered.* except (copy)
     from (
-        select *, row_number() over (partition by {{ identity | join(', ') }} order by offset) as copy
+        select
+            raw_messages.*,
+            row_number() over (
+                partition by raw_messages.{{ identity | join(', raw_messages.') }}
+                -- of a message that was cut and landed again, whole, the copy that was not read before
+                order by
+                    {% if reading.counts_copies -%}
+                    coalesce(array_contains(values_unread.value_hashes, xxhash64(cast(raw_messages.value as string))), false),
+                    {% endif -%}
+                    length(raw_messages.value) desc
+            ) as copy
         from raw_messages
+        {%- if reading.counts_copies %}
+        left join values_unread
+            on {% for name in identity -%}
+            {{ 'and ' if not loop.first }}raw_messages.{{ name }} <=> values_unread.{{ name }}
+            {% endfor -%}
+        {%- endif %}
     ) as numbered
     inner join late_positions
         on {% for name in identity -%}

@@ -1,15 +1,31 @@
 {#- Condition on an envelope: it is of the source tables that the arguments of `changes` name. -#}
 {%- macro _name_condition(database, schema, table) -%}
     {%- set parts = [] -%}
-    {%- for column, name in [('database_name', database), ('schema_name', schema), ('table_name', table if table != '*' else none)] -%}
-        {%- if spark_cdc._is_pattern(name) -%}
-            {%- set pattern = name | replace('\\', '\\\\') | replace('%', '\\%') | replace('_', '\\_') | replace('*', '%') -%}
-            {%- do parts.append(column ~ ' like ' ~ spark_cdc._literal(pattern)) -%}
-        {%- elif name is not none -%}
-            {%- do parts.append(column ~ ' = ' ~ spark_cdc._literal(name)) -%}
-        {%- endif -%}
+    {%- for column, name in [('database_name', database), ('schema_name', schema), ('table_name', table if table != '*' else none)]
+        if name is not none -%}
+        {%- do parts.append(spark_cdc._has_name(column, name)) -%}
     {%- endfor -%}
     {{- return(parts | join(' and ') if parts else 'true') -}}
+{%- endmacro -%}
+
+{%- macro _has_name(column, name) -%}
+    {%- if spark_cdc._is_pattern(name) -%}
+        {%- set pattern = name | replace('\\', '\\\\') | replace('%', '\\%') | replace('_', '\\_') | replace('*', '%') -%}
+        {{- return(column ~ ' like ' ~ spark_cdc._literal(pattern)) -}}
+    {%- endif -%}
+    {{- return(column ~ ' = ' ~ spark_cdc._literal(name)) -}}
+{%- endmacro -%}
+
+{#- The condition of a changes model that is there, from what it has noted. -#}
+{%- macro _condition_of(changes) -%}
+    {%- set noted = changes.config.meta['spark_cdc.arguments'] -%}
+    {{- return('(' ~ spark_cdc._name_condition(noted.database or none, noted.schema or none, noted.table) ~ ')') -}}
+{%- endmacro -%}
+
+{#- What it reads, in words. -#}
+{%- macro _tables_of(changes) -%}
+    {%- set noted = changes.config.meta['spark_cdc.arguments'] -%}
+    {{- return([noted.database, noted.schema, noted.table] | select | join('.')) -}}
 {%- endmacro -%}
 
 {#- Whether a model is of several source tables, so that the origin of a row is part of its key. -#}

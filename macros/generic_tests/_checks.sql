@@ -43,3 +43,34 @@
     {%- endif -%}
     {{- return(adapter.get_columns_in_relation(model)) -}}
 {%- endmacro -%}
+
+{#-
+    The query of a test, of which it is logged what it finds: dbt says how many rows, and not what is in them. One line for each
+    reason, with how many rows have it and where the first is; of a row no more than that, because the rest may be values of the source.
+
+    It is asked while dbt compiles the test, and of a test that finds nothing only then: Spark runs no query that says `where false`.
+-#}
+{%- macro _with_reasons(test, query, places=[], reason='reason') -%}
+    {%- if not execute or flags.WHICH not in ['test', 'build', 'retry'] -%}
+        {{- return(query) -}}
+    {%- endif -%}
+    {%- set most_lines = 20 -%}
+    {%- set first_at = 'to_json(min(struct(' ~ places | join(', ') ~ ')))' if places else "''" -%}
+    {%- set found = run_query(
+        'select ' ~ reason ~ ', count(*), ' ~ first_at ~ ' from (' ~ query ~ '\n) group by ' ~ reason ~ ' order by 2 desc, 1'
+    ).rows -%}
+    {%- if not found -%}
+        {{- return('select * from (\n' ~ query ~ '\n)\n-- it was asked already, and found nothing\nwhere false') -}}
+    {%- endif -%}
+    {%- set tested = ' on ' ~ model.attached_node.split('.')[-1] if model.attached_node else '' -%}
+    {%- do log('spark_cdc.' ~ test ~ tested ~ ' found:', info=true) -%}
+    {%- for row in found[:most_lines] -%}
+        {%- do log(
+            '    ' ~ row[1] | int ~ ' x ' ~ (row[0] or 'a row') | replace('\n', ' ') ~ (', first at ' ~ row[2] if row[2]), info=true
+        ) -%}
+    {%- endfor -%}
+    {%- if found | length > most_lines -%}
+        {%- do log('    and ' ~ (found | length - most_lines) ~ ' more reasons: --store-failures keeps all rows.', info=true) -%}
+    {%- endif -%}
+    {{- return(query) -}}
+{%- endmacro -%}

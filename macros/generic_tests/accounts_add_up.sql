@@ -9,7 +9,8 @@
     {%- do spark_cdc._require_model(
         'accounts_add_up', 'a model made by spark_cdc.accounts or spark_cdc.ledger,', ['topic', 'read'] + spark_cdc._account_names(), model
     ) -%}
-    {{- return(adapter.dispatch('test_accounts_add_up', 'spark_cdc')(model, messages)) -}}
+    {%- set query = adapter.dispatch('test_accounts_add_up', 'spark_cdc')(model, messages) -%}
+    {{- return(spark_cdc._with_reasons('accounts_add_up', query, ['topic', 'batch'])) -}}
 {%- endtest -%}
 
 {%- macro default__test_accounts_add_up(model, messages) -%}
@@ -49,7 +50,14 @@ select
     coalesce(held.batch, counted.batch) as batch,
     held.held,
     counted.read,
-    counted.in_accounts
+    counted.in_accounts,
+    concat_ws(
+        ' and ',
+        case when not held.held <=> counted.read then concat(
+            'the models hold ', coalesce(held.held, 0), ' messages, and ', coalesce(counted.read, 0), ' are counted'
+        ) end,
+        case when not counted.read <=> counted.in_accounts then concat(counted.in_accounts, ' of ', counted.read, ' are in an account') end
+    ) as reason
 from held
 full outer join counted on held.topic <=> counted.topic and held.batch <=> counted.batch
 where

@@ -11,7 +11,8 @@
     {%- do spark_cdc._require_model(
         'columns_found', 'a model made by spark_cdc.changes,', ['_cdc_op', '_cdc_absent', '_cdc_error'], model
     ) -%}
-    {{- return(adapter.dispatch('test_columns_found', 'spark_cdc')(model, columns)) -}}
+    {%- set query = adapter.dispatch('test_columns_found', 'spark_cdc')(model, columns) -%}
+    {{- return(spark_cdc._with_reasons('columns_found', query)) -}}
 {%- endtest -%}
 
 {%- macro default__test_columns_found(model, columns) -%}

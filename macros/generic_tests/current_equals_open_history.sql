@@ -19,7 +19,8 @@
     {%- do spark_cdc._require_model(
         'current_equals_open_history', 'a history', ['valid_to', '_cdc_is_deleted', '_cdc_last_sequence'], history, 'history'
     ) -%}
-    {{- return(adapter.dispatch('test_current_equals_open_history', 'spark_cdc')(model, history, key, hard_deletes)) -}}
+    {%- set query = adapter.dispatch('test_current_equals_open_history', 'spark_cdc')(model, history, key, hard_deletes) -%}
+    {{- return(spark_cdc._with_reasons('current_equals_open_history', query)) -}}
 {%- endtest -%}
 
 {%- macro default__test_current_equals_open_history(model, history, key, hard_deletes) -%}

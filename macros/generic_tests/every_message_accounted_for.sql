@@ -27,9 +27,10 @@
             test, 'a list of models made by spark_cdc.changes,', ['_cdc_topic', '_cdc_offsets'], relation, 'changes'
         ) -%}
     {%- endfor -%}
-    {{- return(adapter.dispatch('test_every_message_accounted_for', 'spark_cdc')(
+    {%- set query = adapter.dispatch('test_every_message_accounted_for', 'spark_cdc')(
         model, raw, raw_columns, changes or [], raw_is_growing
-    )) -}}
+    ) -%}
+    {{- return(spark_cdc._with_reasons('every_message_accounted_for', query, ['topic', 'partition', 'offset'])) -}}
 {%- endtest -%}
 
 {%- macro default__test_every_message_accounted_for(model, raw, raw_columns, changes, raw_is_growing) -%}
@@ -41,6 +42,14 @@
     {%- set names = spark_cdc._raw_columns(
         readers[0].config.meta['spark_cdc.raw_columns'] if readers | length == 1 else raw_columns
     ) -%}
+    {%- if execute and flags.WHICH in ['test', 'build', 'retry'] -%}
+        {%- set kept = ['topic', 'partition', 'offset'] | reject('in', raw_columns or {}) | list if readers | length != 1 else [] -%}
+        {%- do spark_cdc._require_found(
+            'every_message_accounted_for', 'raw', raw, kept, 'a table with the columns ' ~ kept | join(', '),
+            'Name those of another name: raw_columns: {offset: position}.'
+        ) -%}
+        {%- do spark_cdc._require_raw_columns_in('every_message_accounted_for', raw, raw_columns) -%}
+    {%- endif -%}
 with messages as (
 
     select * from {{ model }}

@@ -4,7 +4,8 @@
     {%- do spark_cdc._require_model(
         'key_not_null', 'a model made by spark_cdc.changes,', key + ['_cdc_op', '_cdc_error'], model
     ) -%}
-    {{- return(adapter.dispatch('test_key_not_null', 'spark_cdc')(model, key)) -}}
+    {%- set query = adapter.dispatch('test_key_not_null', 'spark_cdc')(model, key) -%}
+    {{- return(spark_cdc._with_reasons('key_not_null', query, ['_cdc_topic', '_cdc_partition', '_cdc_offset'])) -}}
 {%- endtest -%}
 
 {%- macro default__test_key_not_null(model, key) -%}

@@ -1,6 +1,7 @@
 {#-
     A row returned is a message, or a change, with an error. None is returned while there are at most `max_count` of them,
-    or at most the share `max_share` of all rows. The first half of an update is no error once its second half has come.
+    or at most the share `max_share` of all rows. The first half of an update is no error once its second half has come, nor is a cut
+    message once it has landed again, whole, at the same offset.
 -#}
 {%- test no_errors(model, column_name=none, max_count=0, max_share=0) -%}
     {%- if column_name is not none -%}
@@ -26,8 +27,9 @@
     {%- set prefix = '_cdc_' if is_changes else '' -%}
     {%- do spark_cdc._require_model(
         'no_errors', 'a model made by spark_cdc.' ~ ('changes,' if is_changes else 'messages,'),
-        [prefix ~ 'topic', prefix ~ 'partition', prefix ~ 'offset', prefix ~ 'error'], model
+        [prefix ~ 'topic', prefix ~ 'partition', prefix ~ 'offset'] + ([] if is_changes else ['timestamp']) + [prefix ~ 'error'], model
     ) -%}
+    {%- set query -%}
 with rows_of_model as (
 
     select * from {{ model }}
@@ -44,6 +46,9 @@ rows_with_errors as (
     from rows_of_model as rejected
     {%- if is_changes %}
     left anti join rows_of_model as completed on {{ spark_cdc._completes_half('completed', 'rejected') }}
+    left anti join rows_of_model as whole on {{ spark_cdc._is_whole_copy('whole', 'rejected') }}
+    {%- else %}
+    left anti join rows_of_model as whole on {{ spark_cdc._is_whole_message('whole', 'rejected') }}
     {%- endif %}
     where {{ prefix }}error is not null
 
@@ -65,4 +70,6 @@ from rows_with_errors
 cross join counts
 where counts.error_count > {{ max_count }} and counts.error_count > {{ max_share }} * counts.row_count
 {%- endif %}
+    {%- endset -%}
+    {{- return(spark_cdc._with_reasons('no_errors', query, [prefix ~ 'topic', prefix ~ 'partition', prefix ~ 'offset'])) -}}
 {%- endmacro -%}

@@ -5,7 +5,8 @@
 {%- test no_overlapping_history(model, key=none) -%}
     {%- do spark_cdc._require_key('no_overlapping_history', key) -%}
     {%- do spark_cdc._require_model('no_overlapping_history', 'a history', key + ['valid_from', 'valid_to'], model) -%}
-    {{- return(adapter.dispatch('test_no_overlapping_history', 'spark_cdc')(model, key)) -}}
+    {%- set query = adapter.dispatch('test_no_overlapping_history', 'spark_cdc')(model, key) -%}
+    {{- return(spark_cdc._with_reasons('no_overlapping_history', query)) -}}
 {%- endtest -%}
 
 {%- macro default__test_no_overlapping_history(model, key) -%}

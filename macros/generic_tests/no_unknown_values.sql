@@ -5,7 +5,8 @@
 {%- test no_unknown_values(model, key=none) -%}
     {%- do spark_cdc._require_key('no_unknown_values', key) -%}
     {%- do spark_cdc._require_model('no_unknown_values', 'a current or history table', key + ['_cdc_absent'], model) -%}
-    {{- return(adapter.dispatch('test_no_unknown_values', 'spark_cdc')(model, key)) -}}
+    {%- set query = adapter.dispatch('test_no_unknown_values', 'spark_cdc')(model, key) -%}
+    {{- return(spark_cdc._with_reasons('no_unknown_values', query)) -}}
 {%- endtest -%}
 
 {%- macro default__test_no_unknown_values(model, key) -%}

@@ -6,7 +6,8 @@
     {%- do spark_cdc._require_key('one_open_version_per_key', key) -%}
     {%- do spark_cdc._require_hard_deletes('one_open_version_per_key', hard_deletes) -%}
     {%- do spark_cdc._require_model('one_open_version_per_key', 'a history', key + ['valid_to'], model) -%}
-    {{- return(adapter.dispatch('test_one_open_version_per_key', 'spark_cdc')(model, key, hard_deletes)) -}}
+    {%- set query = adapter.dispatch('test_one_open_version_per_key', 'spark_cdc')(model, key, hard_deletes) -%}
+    {{- return(spark_cdc._with_reasons('one_open_version_per_key', query)) -}}
 {%- endtest -%}
 
 {%- macro default__test_one_open_version_per_key(model, key, hard_deletes) -%}

@@ -8,7 +8,8 @@
     {%- do spark_cdc._require_model(
         'one_partition_per_key', 'a model made by spark_cdc.changes,', key + ['_cdc_op', '_cdc_before', '_cdc_error'], model
     ) -%}
-    {{- return(adapter.dispatch('test_one_partition_per_key', 'spark_cdc')(model, key)) -}}
+    {%- set query = adapter.dispatch('test_one_partition_per_key', 'spark_cdc')(model, key) -%}
+    {{- return(spark_cdc._with_reasons('one_partition_per_key', query)) -}}
 {%- endtest -%}
 
 {%- macro default__test_one_partition_per_key(model, key) -%}

@@ -2,7 +2,8 @@
 {%- test one_row_per_key(model, key=none) -%}
     {%- do spark_cdc._require_key('one_row_per_key', key) -%}
     {%- do spark_cdc._require_model('one_row_per_key', 'a model', key, model) -%}
-    {{- return(adapter.dispatch('test_one_row_per_key', 'spark_cdc')(model, key)) -}}
+    {%- set query = adapter.dispatch('test_one_row_per_key', 'spark_cdc')(model, key) -%}
+    {{- return(spark_cdc._with_reasons('one_row_per_key', query)) -}}
 {%- endtest -%}
 
 {%- macro default__test_one_row_per_key(model, key) -%}

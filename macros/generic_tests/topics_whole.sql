@@ -13,7 +13,8 @@
     {%- do spark_cdc._require_model(
         'topics_whole', 'a model made by spark_cdc.messages,', ['topic', 'partition', 'offset', 'timestamp', 'batch', 'error'], model
     ) -%}
-    {{- return(adapter.dispatch('test_topics_whole', 'spark_cdc')(model, accepted or [])) -}}
+    {%- set query = adapter.dispatch('test_topics_whole', 'spark_cdc')(model, accepted or []) -%}
+    {{- return(spark_cdc._with_reasons('topics_whole', query, reason='sentence')) -}}
 {%- endtest -%}
 
 {%- macro default__test_topics_whole(model, accepted) -%}

@@ -7,7 +7,8 @@
     {%- do spark_cdc._require_model(
         'valid_op', 'a model made by spark_cdc.changes,', [column_name | replace('`', ''), '_cdc_error'], model
     ) -%}
-    {{- return(adapter.dispatch('test_valid_op', 'spark_cdc')(model, column_name)) -}}
+    {%- set query = adapter.dispatch('test_valid_op', 'spark_cdc')(model, column_name) -%}
+    {{- return(spark_cdc._with_reasons('valid_op', query, ['_cdc_topic', '_cdc_partition', '_cdc_offset'])) -}}
 {%- endtest -%}
 
 {%- macro default__test_valid_op(model, column_name) -%}

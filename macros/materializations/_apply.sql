@@ -18,13 +18,16 @@
     nothing where no row changes.
 -#}
 {%- macro _apply_changes(form) -%}
-    {%- do spark_cdc._refuse_misspelt_keys(form.materialization, model.config) -%}
+    {%- do spark_cdc._refuse_unknown_keys(form.materialization, model) -%}
     {%- set settings = spark_cdc._apply_config(form.materialization, config) -%}
     {%- do spark_cdc._require_key_of_changes(form.materialization, settings.key) -%}
     {%- set existing_relation = load_cached_relation(this) -%}
     {%- set target_relation = this.incorporate(type='table') -%}
     {%- set is_first = existing_relation is none or should_full_refresh() -%}
     {%- do spark_cdc._refuse_other_form(form.materialization, existing_relation, settings.file_format, is_first) -%}
+    {%- if not is_first -%}
+        {%- do spark_cdc._refuse_other_arguments(form.materialization, existing_relation) -%}
+    {%- endif -%}
     {%- set temporaries = [] -%}
 
     {{ run_hooks(pre_hooks) }}
@@ -33,6 +36,7 @@
 
     {%- set all_changes = spark_cdc._temporary_view(temporaries, 'changes', sql) -%}
     {%- set table = spark_cdc._table(form, settings.key, all_changes, config) -%}
+    {%- do spark_cdc._require_whole_select(form.materialization, sql) -%}
     {%- set read = spark_cdc._changes_to_apply(table, all_changes, existing_relation, settings.file_format, is_first) -%}
     {%- if is_first -%}
         {%- do spark_cdc._refuse_to_shorten(form.materialization, existing_relation, all_changes) -%}
@@ -81,7 +85,7 @@
             if is_first or rows else read.commit -%}
         {%- set read = dict(read, last_sequence=spark_cdc._last_sequence(table, read.news, target_relation)) -%}
         {%- call statement('set_read') -%}
-            {{ spark_cdc._set_read(target_relation, read, commit) }}
+            {{ spark_cdc._set_read(target_relation, read, commit, spark_cdc._built_with_text(spark_cdc._built_with(model))) }}
         {%- endcall -%}
     {%- endif -%}
     {%- do apply_grants(target_relation, config.get('grants'), should_revoke(existing_relation, is_first)) -%}

@@ -1,18 +1,40 @@
 {#- What a model of ours says of itself, checked. `config` is dbt's, or the model's own where an operation asks. -#}
 
-{#- dbt takes any key, so that a slip in one would be no option and no error. -#}
-{%- macro _refuse_misspelt_keys(materialization, config) -%}
-    {%- set known = [
-        'unique_key', 'file_format', 'on_schema_change', 'origins_share_keys', 'track_columns', 'keep_unchanged', 'hard_deletes',
-        'tblproperties',
-    ] -%}
-    {%- for name in config if name not in known -%}
-        {%- for meant in known if spark_cdc._is_one_letter_off(name, meant) -%}
-            {%- do spark_cdc._raise(
-                materialization, 'config', 'made of keys that exist', spark_cdc._show(name), 'Did you mean ' ~ meant ~ '?'
-            ) -%}
+{#-
+    dbt takes any key, so that an unknown one would be no option and no error. Looked at are the keys that a user wrote, in the model,
+    in YAML or in dbt_project.yml: a later dbt may give every model a key more.
+-#}
+{%- macro _refuse_unknown_keys(materialization, model) -%}
+    {%- set ours = ['unique_key', 'file_format', 'on_schema_change', 'tblproperties'] + (
+        ['origins_share_keys', 'track_columns', 'keep_unchanged', 'hard_deletes'] if materialization != 'cdc_log' else []
+    ) -%}
+    {#- Of dbt's snapshots, which a history is taken for. -#}
+    {%- set meant_by = {
+        'check_cols': 'track_columns', 'tracked_columns': 'track_columns',
+        'invalidate_hard_deletes': "hard_deletes='invalidate'",
+    } if materialization == 'cdc_history' else {} -%}
+    {%- for name in model.unrendered_config if name in model.config and name not in ours + spark_cdc._keys_of_dbt() -%}
+        {%- set meant = namespace(name=meant_by.get(name)) -%}
+        {%- for known in ours if not meant.name and spark_cdc._is_one_letter_off(name, known) -%}
+            {%- set meant.name = known -%}
         {%- endfor -%}
+        {%- do spark_cdc._raise(
+            materialization, 'config', 'made of keys that exist', spark_cdc._show(name),
+            'Did you mean ' ~ meant.name ~ '?' if meant.name
+                else 'Beside dbt\'s own there are ' ~ ours | join(', ') ~ '. Put what other tools read into `meta`.'
+        ) -%}
     {%- endfor -%}
+{%- endmacro -%}
+
+{#- What dbt takes in the config of any model, and of dbt-spark what our tables are created with. -#}
+{%- macro _keys_of_dbt() -%}
+    {{- return([
+        'enabled', 'alias', 'schema', 'database', 'tags', 'meta', 'group', 'static_analysis', 'materialized', 'incremental_strategy',
+        'batch_size', 'lookback', 'begin', 'persist_docs', 'post_hook', 'pre_hook', 'post-hook', 'pre-hook', 'quoting', 'column_types',
+        'full_refresh', 'unique_key', 'on_schema_change', 'on_configuration_change', 'grants', 'packages', 'docs', 'contract',
+        'event_time', 'concurrent_batches', 'access', 'freshness',
+        'location_root', 'options', 'partition_by', 'clustered_by', 'buckets',
+    ]) -}}
 {%- endmacro -%}
 
 {#- Whether two names are alike but for a letter in one, or in each. -#}
@@ -94,6 +116,28 @@
     {{- return(dict(
         form, key=key, columns=columns, types=types, variants=variants, options=options, patched=patched
     )) -}}
+{%- endmacro -%}
+
+{#-
+    A condition, a limit or a join on single changes takes away the one that moved a row out, and leaves that row as it was before.
+    With --empty dbt puts a limit around each relation itself.
+-#}
+{%- macro _require_whole_select(materialization, sql) -%}
+    {%- if flags.EMPTY -%}{{- return(none) -}}{%- endif -%}
+    {%- set text = namespace(sql=sql) -%}
+    {%- for ephemeral in model.extra_ctes -%}
+        {%- set text.sql = text.sql | replace(ephemeral.sql, '') -%}
+    {%- endfor -%}
+    {%- set text.sql = modules.re.sub('(?s)/[*].*?[*]/|--[^\\n]*', ' ', text.sql) -%}
+    {%- set name = '(`[^`]+`|\\w+)' -%}
+    {%- set whole = '(?is)\\s*(with[\\s,]*)?select\\s+[*]\\s+from\\s+' ~ name ~ '([.]' ~ name ~ ')*\\s*' -%}
+    {%- if not modules.re.fullmatch(whole, text.sql) -%}
+        {%- do spark_cdc._raise(
+            materialization, 'sql', 'select * from {{ ref(\'...\') }} and nothing else', 'a select with more in it',
+            'A condition on messages belongs below the changes model, into a view over what that reads. A condition on rows, a join, a '
+            ~ 'group or a limit belongs above this table, into a model that selects from it.'
+        ) -%}
+    {%- endif -%}
 {%- endmacro -%}
 
 {#- Rows of two source tables are two rows, though their keys be equal, unless the model says otherwise. -#}

@@ -26,6 +26,10 @@
         'delta': {'delta.enableDeletionVectors': 'true'},
     }[file_format] -%}
     {%- do properties.update(config.get('tblproperties') or {}) -%}
+    {%- set built_with = spark_cdc._built_with_text(spark_cdc._built_with(model)) -%}
+    {%- if built_with -%}
+        {%- do properties.update({'spark_cdc.built_with': built_with}) -%}
+    {%- endif -%}
     tblproperties (
         {%- for name, value in properties.items() -%}
         '{{ name }}' = '{{ value }}'{{ ', ' if not loop.last }}

@@ -152,13 +152,16 @@
     {{- return(properties) -}}
 {%- endmacro -%}
 
-{%- macro _set_read(target_relation, read, commit) -%}
+{%- macro _set_read(target_relation, read, commit, built_with='') -%}
     alter table {{ target_relation }} set tblproperties (
         'spark_cdc.read_batch' = '{{ read.batch }}',
         'spark_cdc.read_count' = '{{ read.count }}',
         'spark_cdc.read_truncates' = '{{ read.truncates }}',
         {%- if read.last_sequence is not none %}
         'spark_cdc.last_sequence' = '{{ read.last_sequence }}',
+        {%- endif %}
+        {%- if built_with %}
+        'spark_cdc.built_with' = '{{ built_with }}',
         {%- endif %}
         'spark_cdc.read_commit' = '{{ commit }}'
     )

@@ -29,6 +29,9 @@
         {%- do persist_constraints(target_relation, model) -%}
     {%- else -%}
         {%- do spark_cdc._note_seen(target_relation, sql, file_format) -%}
+        {%- if not spark_cdc._is_nothing_new(sql) -%}
+            {%- do spark_cdc._note_built_with(target_relation) -%}
+        {%- endif -%}
     {%- endif -%}
     {%- do apply_grants(target_relation, config.get('grants'), should_revoke(existing_relation, is_first)) -%}
     {%- do persist_docs(target_relation, model) -%}
@@ -39,7 +42,7 @@
 {%- endmaterialization -%}
 
 {%- macro _log_config(config) -%}
-    {%- do spark_cdc._refuse_misspelt_keys('cdc_log', model.config) -%}
+    {%- do spark_cdc._refuse_unknown_keys('cdc_log', model) -%}
     {%- do spark_cdc._on_schema_change('cdc_log', config.get('on_schema_change')) -%}
     {%- if config.get('unique_key') is not none -%}
         {%- do spark_cdc._raise(

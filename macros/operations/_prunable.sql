@@ -1,6 +1,6 @@
 {#-
-    What `prune` may delete, as {'query': rows, 'columns': what identifies them}; none where all is needed. `columns` maps
-    expressions over the stored row to columns of the query.
+    What `prune` may delete, as {'query': rows, 'columns': what identifies them}; or {'needed_for': why}, where all is needed. `columns`
+    maps expressions over the stored row to columns of the query.
 -#}
 
 {#-
@@ -20,9 +20,8 @@
     {%- set read, kinds, places = [], [], [] -%}
     {%- for reader in readers -%}
         {%- set table = spark_cdc._table_of(reader) -%}
-        {#- A reader that is no log is made from all messages in each run. -#}
-        {%- if table is none or reader.config.materialized not in spark_cdc._logs()
-            or is_source and node.unique_id not in reader.depends_on.nodes -%}{{- return(none) -}}{%- endif -%}
+        {%- set needed_for = spark_cdc._reads_all(reader, table, node) -%}
+        {%- if needed_for -%}{{- return({'needed_for': needed_for}) -}}{%- endif -%}
         {%- do places.append(spark_cdc._place_in_raw(reader)) -%}
         {%- do kinds.append(spark_cdc._kind_of(reader)) -%}
         {%- if spark_cdc._kind_of(reader) == 'messages' -%}
@@ -35,14 +34,23 @@
             )) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- if not read or is_source and ('changes' in kinds and readers | length > 1 or places | unique | list | length > 1) -%}
-        {{- return(none) -}}
+    {%- set names = readers | map(attribute='name') | join(', ') -%}
+    {%- if not read -%}
+        {{- return({'needed_for': 'no ' ~ ('messages or changes model' if is_source else 'changes model') ~ ' reads it'}) -}}
+    {%- elif is_source and 'changes' in kinds and readers | length > 1 -%}
+        {{- return({'needed_for': names ~ ' read it, and which rows a changes model needs the raw table does not say. Let '
+            ~ 'them read one messages model.'}) -}}
+    {%- elif is_source and places | unique | list | length > 1 -%}
+        {{- return({'needed_for': names ~ ' read it with different raw_columns.'}) -}}
     {%- endif -%}
     {%- set place = places[0] if is_source else ('topic', 'partition', 'offset') -%}
     {%- set raw_positions = [] -%}
     {%- for id in (node.depends_on.nodes if not is_source else []) -%}
         {%- set raw_table = spark_cdc._raw_table(graph.sources.get(id) or graph.nodes.get(id)) -%}
-        {%- if raw_table is none -%}{{- return(none) -}}{%- endif -%}
+        {%- if raw_table is none -%}
+            {{- return({'needed_for': 'what it reads, ' ~ (graph.sources.get(id) or graph.nodes.get(id)).name ~ ', is no table with '
+                ~ 'the columns topic, partition, offset and timestamp, so that prune cannot tell what is still there.'}) -}}
+        {%- endif -%}
         {%- set raw = spark_cdc._place_in_raw(node) -%}
         {%- do raw_positions.append(
             'select ' ~ raw[0] ~ ' as topic, ' ~ raw[1] ~ ' as partition, ' ~ raw[2] ~ ' as offset from ' ~ raw_table
@@ -111,6 +119,28 @@
     {{- return({
         'query': query, 'columns': {place[0]: '_cdc_topic', place[1]: '_cdc_partition', place[2]: '_cdc_offset'},
     }) -}}
+{%- endmacro -%}
+
+{#-
+    Why a reader needs all messages, or none: a table that is not there has read nothing, one that is no log is made from all messages
+    in each run, and a view may leave out or rename what a source's row is found by.
+-#}
+{%- macro _reads_all(reader, table, node) -%}
+    {%- if table is none -%}
+        {{- return(reader.name ~ ' is not built yet, or is a view, which reads them again with each query.') -}}
+    {%- elif reader.config.materialized not in spark_cdc._logs() -%}
+        {{- return(reader.name ~ ' is made from all of them in each run: write materialized=\'cdc_log\'.') -}}
+    {%- elif node.resource_type == 'source' and node.unique_id not in reader.depends_on.nodes -%}
+        {%- set views = [] -%}
+        {%- for id in reader.depends_on.nodes if id in graph.nodes and spark_cdc._reads(graph.nodes[id], node.unique_id) -%}
+            {%- do views.append(graph.nodes[id].name) -%}
+        {%- endfor -%}
+        {{- return(
+            reader.name ~ ' reads it through ' ~ views | join(', ') ~ ', which may leave rows out or change their offsets. Let '
+            ~ reader.name ~ ' read the source itself, with raw_columns, or delete by hand what is no longer needed.'
+        ) -}}
+    {%- endif -%}
+    {{- return(none) -}}
 {%- endmacro -%}
 
 {#- Topic, partition and offset of a raw table's row, as a model that reads the table knows them. -#}

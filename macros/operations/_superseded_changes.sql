@@ -9,9 +9,13 @@
         {%- set key = reader.config.unique_key -%}
         {%- do keys.append([key] if key is string else key | list) -%}
     {%- endfor -%}
-    {%- if not readers or 'cdc_history' in readers | map(attribute='config.materialized')
-        or keys | map('string') | unique | list | length > 1 -%}
-        {{- return(none) -}}
+    {%- set histories = readers | selectattr('config.materialized', 'equalto', 'cdc_history') | map(attribute='name') | list -%}
+    {%- if not readers -%}
+        {{- return({'needed_for': 'no cdc_current is made from them.'}) -}}
+    {%- elif histories -%}
+        {{- return({'needed_for': histories | join(', ') ~ ' builds its versions from them.'}) -}}
+    {%- elif keys | map('string') | unique | list | length > 1 -%}
+        {{- return({'needed_for': readers | map(attribute='name') | join(', ') ~ ' have different keys.'}) -}}
     {%- endif -%}
     {%- set relation = spark_cdc._table_of(node) -%}
     {%- set columns = adapter.get_columns_in_relation(relation) | map(attribute='name') | list -%}

@@ -59,11 +59,11 @@
     {{- return(node.config.materialized in spark_cdc._logs() + ['cdc_current'] and spark_cdc._table_of(node) is not none) -}}
 {%- endmacro -%}
 
-{#- `rows` is none, or a query of whole rows of the table; what identifies a row is in `columns`. -#}
+{#- `rows` is a query of whole rows of the table, and what identifies a row is in `columns`; or says why all of them are needed. -#}
 {%- macro _prune_table(node, rows, dry_run) -%}
     {%- set relation = spark_cdc._table_of(node) -%}
-    {%- if not rows -%}
-        {%- do print('spark_cdc.prune: ' ~ relation ~ ': all rows are needed') -%}
+    {%- if rows.needed_for -%}
+        {%- do print('spark_cdc.prune: ' ~ relation ~ ': all rows are needed: ' ~ rows.needed_for) -%}
         {{- return(none) -}}
     {%- endif -%}
     {%- set number = run_query('select count(*) from (' ~ rows.query ~ ')').rows[0][0] | int -%}

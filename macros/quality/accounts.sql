@@ -8,7 +8,7 @@
 
     applied     its change is what the current table holds, or it is a truncate of a routed table
     superseded  a change with a higher sequence took its place
-    duplicate   the same topic, partition and offset was there before
+    duplicate   the same topic, partition and offset was there before, or a copy that could not be read and has landed again, whole
     control     DDL, heartbeat, transaction mark, tombstone, or a message without rows
     unrouted    rows of a table that no model reads
     rejected    an error row: see `dead_letters`
@@ -47,10 +47,17 @@ messages as (
 
 ),
 
-{#- A message that stands at another one's place, with another time, is no copy of it. #}
+{#-
+    A message that stands at another one's place, with another time, is no copy of it. Of one that was cut and landed again, whole,
+    the whole one is the message.
+#}
 numbered_messages as (
 
-    select *, row_number() over (partition by topic, partition, offset, timestamp order by batch, kind) as copy
+    select
+        *,
+        row_number() over (
+            partition by topic, partition, offset, timestamp order by kind = 'unreadable', batch, kind
+        ) as copy
     from messages
 
 ),
@@ -80,7 +87,12 @@ message_changes as (
         change_rows.topic,
         change_rows.partition,
         change_rows.offset,
-        count_if(change_rows._cdc_error is not null and change_rows._cdc_error.code <> 'half_of_update') > 0 as has_error,
+        -- without an operation it is a copy that could not be read, beside one that could
+        count_if(
+            change_rows._cdc_error is not null
+            and change_rows._cdc_error.code <> 'half_of_update'
+            and change_rows._cdc_op is not null
+        ) > 0 as has_error,
         every(change_rows._cdc_error is not null) as has_only_errors,
         count_if(held.topic is not null or change_rows._cdc_op = 'truncate') > 0 as is_held
     from change_rows

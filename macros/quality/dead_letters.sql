@@ -5,7 +5,7 @@
     changes   list of models made by `changes`
 
     One row per message and reason: topic, partition, offset, timestamp, code, detail, value. A half of an update whose partner
-    came later is not among them.
+    came later is not among them, nor is a message that was cut and has landed again, whole, at the same offset.
 -#}
 {%- macro dead_letters(messages=none, changes=[]) -%}
     {%- do spark_cdc._require_arguments('dead_letters', varargs, kwargs, ['messages', 'changes']) -%}
@@ -42,6 +42,11 @@ rejected_changes as (
             from {{ relation }} as completed
             where {{ spark_cdc._completes_half('completed', 'rejected') }}
         )
+        and not exists (
+            select 1
+            from {{ relation }} as whole
+            where {{ spark_cdc._is_whole_copy('whole', 'rejected') }}
+        )
     {{ 'union all' if not loop.last }}
     {%- else %}
     select
@@ -55,8 +60,14 @@ rejected_changes as (
 )
 
 select topic, partition, offset, timestamp, error.code as code, error.detail as detail, value
-from messages
-where error is not null
+from messages as unread
+where
+    error is not null
+    and not exists (
+        select 1
+        from messages as whole
+        where {{ spark_cdc._is_whole_message('whole', 'unread') }}
+    )
 
 union all
 

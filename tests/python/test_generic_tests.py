@@ -156,8 +156,48 @@ MODELS = {
             ('update', array(9.0, 4.0, 0.0), {{ error('half_of_update', 'after') }}, 't', 0, 4L)
         as changes(_cdc_op, _cdc_sequence, _cdc_error, _cdc_topic, _cdc_partition, _cdc_offset)
     """,
+    "changes_of_a_message_that_landed_again_whole": """
+        select * from values
+            (cast(null as string), array(1.0, 0.0), {{ error('broken_json') }}, 't', 0, 1L),
+            ('insert', array(1.0, 0.0), null, 't', 0, 1L),
+            (null, null, {{ error('broken_json') }}, 't', 0, 2L),
+            ('insert', array(1.0, 0.0), null, 't', 1, 2L),
+            ('insert', array(1.0, 0.0), null, 't', 0, 3L),
+            (null, null, {{ error('offset_taken') }}, 't', 0, 3L)
+        as changes(_cdc_op, _cdc_sequence, _cdc_error, _cdc_topic, _cdc_partition, _cdc_offset)
+    """,
+    "messages_that_landed_again_whole": """
+        select * from values
+            ('t', 0, 1L, timestamp'2026-01-01', {{ error('broken_json') }}),
+            ('t', 0, 1L, timestamp'2026-01-01', null),
+            ('t', 0, 2L, timestamp'2026-01-01', {{ error('not_json') }}),
+            ('t', 0, 3L, timestamp'2026-01-01', null),
+            ('t', 0, 3L, timestamp'2026-01-02', {{ error('offset_taken') }})
+        as messages(topic, partition, offset, timestamp, error)
+    """,
+    "raw_of_shop": """
+        select 'shop' as topic, 0 as partition, offset, timestamp'2026-01-01' as timestamp, '' as key,
+            '{"database":"shop","table":"' || table || '","type":"INSERT","isDdl":false,"es":1767225600000,"old":null,'
+                || '"data":[{"id":"1"}]}' as value
+        from values (1L, 'orders'), (2L, 'orders'), (3L, 'items'), (4L, 'tmp_1') as messages(offset, table)
+    """,
+    "shop_messages": "{{ spark_cdc.messages(ref('raw_of_shop'), format='canal') }}",
+    "shop_orders": """
+        {{ spark_cdc.changes(messages=ref('shop_messages'), format='canal', table='orders', key=['id'], columns={'id': 'bigint'}) }}
+    """,
+    "shop_orders_misspelt": """
+        {{ spark_cdc.changes(messages=ref('shop_messages'), format='canal', database='shop', table='Orders', key=['id'],
+            columns={'id': 'bigint'}) }}
+    """,
+    "shop_orders_of_raw": """
+        {{ spark_cdc.changes(ref('raw_of_shop'), format='canal', table='orders', key=['id'], columns={'id': 'bigint'}) }}
+    """,
+    "shop_orders_of_raw_misspelt": """
+        {{ spark_cdc.changes(ref('raw_of_shop'), format='canal', database='shopp', table='orders', key=['id'],
+            columns={'id': 'bigint'}) }}
+    """,
     "messages_with_an_error": """
-        select offset, 't' as topic, 0 as partition,
+        select offset, 't' as topic, 0 as partition, timestamp'2026-01-01' as timestamp,
             case when offset = 7 then {{ error('broken_json') }} end as error
         from range(10) as offsets(offset)
     """,
@@ -464,6 +504,53 @@ CASES = [
         "messages_with_an_error",
         found=("t 0 7 broken_json",),
     ),
+    Case(
+        "a message that landed again whole is no error and what only looks so is",
+        "no_errors",
+        "messages_that_landed_again_whole",
+        found=("t 0 2 not_json", "t 0 3 offset_taken"),
+    ),
+    Case(
+        "a change that landed again whole is no error and what only looks so is",
+        "no_errors",
+        "changes_of_a_message_that_landed_again_whole",
+        found=("t 0 2 broken_json", "t 0 3 offset_taken"),
+    ),
+    Case("a table that the messages name passes", "matches_messages", "shop_orders"),
+    Case("a table that the messages of raw name passes", "matches_messages", "shop_orders_of_raw"),
+    Case(
+        "a misspelt table is found beside the tables that the messages name",
+        "matches_messages",
+        "shop_orders_misspelt",
+        found=(
+            "shop shop None items 1 messages of shop.items, none of shop.Orders",
+            "shop shop None orders 2 messages of shop.orders, none of shop.Orders",
+            "shop shop None tmp_1 1 messages of shop.tmp_1, none of shop.Orders",
+        ),
+    ),
+    Case(
+        "a misspelt database is found where the model reads raw",
+        "matches_messages",
+        "shop_orders_of_raw_misspelt",
+        found=(
+            "shop shop None items 1 messages of shop.items, none of shopp.orders",
+            "shop shop None orders 2 messages of shop.orders, none of shopp.orders",
+            "shop shop None tmp_1 1 messages of shop.tmp_1, none of shopp.orders",
+        ),
+    ),
+    Case(
+        "tables that are read or ignored pass",
+        "no_unread_tables",
+        "shop_messages",
+        {"changes": ["ref('shop_orders')"], "ignored_tables": ["shop.items", "shop.tmp_*"]},
+    ),
+    Case(
+        "tables that no model reads are found",
+        "no_unread_tables",
+        "shop_messages",
+        {"changes": ["ref('shop_orders_misspelt')", "ref('shop_orders_of_raw')"], "ignored_tables": ["shop.tmp_*"]},
+        found=("shop shop None items 1 no changes model reads shop.items",),
+    ),
     Case("as many errors as allowed pass", "no_errors", "changes_with_errors", {"max_count": 2}),
     Case(
         "more errors than allowed are found",
@@ -604,8 +691,8 @@ CASES = [
         "ledger_bad",
         {"messages": ["ref('messages_of_runs')"]},
         found=(
-            "t 1970-01-01 00:00:00 None 1 1",
-            "t 2026-01-01 02:00:00 1 1 0",
+            "t 1970-01-01 00:00:00 None 1 1 the models hold 0 messages, and 1 are counted",
+            "t 2026-01-01 02:00:00 1 1 0 0 of 1 are in an account",
         ),
     ),
     Case("rows whose values are all known pass", "no_unknown_values", "current_good", KEY),
@@ -646,8 +733,24 @@ MISPLACED: dict[str, tuple[str, str, dict[str, Any], str]] = {
     ),
     "no_errors_on_raw": (
         "no_errors", "raw_good", {},
-        "spark_cdc.no_errors: argument `model` must be a model made by spark_cdc.messages, with topic, partition, offset, error; "
+        "spark_cdc.no_errors: argument `model` must be a model made by spark_cdc.messages, with topic, partition, offset, "
+        "timestamp, error; "
         f"{RAW_HAS}",
+    ),
+    "matches_messages_on_a_view": (
+        "matches_messages", "changes_good", {},
+        "spark_cdc.matches_messages: argument `model` must be a model made by spark_cdc.changes; got `generic_tests.changes_good`. "
+        "Put the test on the changes model itself.",
+    ),
+    "raw_columns_of_no_column": (
+        "every_message_accounted_for", "messages_good", {"raw": "ref('raw_good')", "raw_columns": {"offset": "position"}},
+        "spark_cdc.every_message_accounted_for: argument `raw_columns` must be a mapping to columns of `generic_tests.raw_good`, which "
+        "has topic, partition, offset; got `position` for `offset`. Correct the name.",
+    ),
+    "raw_without_offsets": (
+        "every_message_accounted_for", "messages_good", {"raw": "ref('rows_with_repeated_keys')"},
+        "spark_cdc.every_message_accounted_for: argument `raw` must be a table with the columns topic, partition, offset; got "
+        "`generic_tests.rows_with_repeated_keys`, which has id, kind. Name those of another name: raw_columns: {offset: position}.",
     ),
     "raw_as_changes": (
         "every_message_accounted_for", "messages_good", {"raw": "ref('raw_good')", "changes": ["ref('raw_good')"]},
@@ -662,9 +765,12 @@ RUN_DBT_AND_READ = """
 import json, sys
 from pathlib import Path
 from dbt.cli.main import dbtRunner
-answers = {}
+answers, lines = {}, []
+def keep(event):
+    if event.info.name == "JinjaLogInfo":
+        lines.append(event.info.msg)
 for command in ("run", "test"):
-    done = dbtRunner().invoke(["--no-use-colors", command, "--select", "package:this"])
+    done = dbtRunner(callbacks=[keep]).invoke(["--no-use-colors", command, "--select", "package:this"])
     if done.result is None:
         sys.exit(str(done.exception))
     from pyspark.sql import SparkSession
@@ -674,6 +780,7 @@ for command in ("run", "test"):
         rows = sorted(" ".join(str(value) for value in row) for row in found)
         answer = {"status": str(result.status), "message": result.message, "rows": rows}
         answers[result.node.name] = answer
+answers["log"] = lines
 Path("answers.json").write_text(json.dumps(answers))
 """
 
@@ -762,6 +869,19 @@ def test_exactly_the_bad_rows_are_found(answers: dict[str, Any], case: Case) -> 
     answer = answers[case.name]
     assert answer["rows"] == sorted(case.found), answer["message"]
     assert answer["status"] == ("fail" if case.found else "pass"), answer["message"]
+
+
+@pytest.mark.dbt
+def test_what_is_found_is_told_where_dbt_runs(answers: dict[str, Any]) -> None:
+    """By reason, with how many rows and where the first is; of rows that hold values of the source nothing else."""
+    log = "\n".join(answers["log"])
+    assert (
+        "spark_cdc.no_errors on changes_with_errors found:\n"
+        '    1 x half_of_update: after, first at {"_cdc_topic":"t","_cdc_partition":0,"_cdc_offset":4}\n'
+        '    1 x value_does_not_fit: id: int, first at {"_cdc_topic":"t","_cdc_partition":0,"_cdc_offset":3}' in log
+    )
+    assert "spark_cdc.one_row_per_key on rows_with_repeated_keys found:\n    2 x the key has 2 rows\n" in log
+    assert "spark_cdc.no_errors on changes_good found" not in log
 
 
 @pytest.mark.dbt
@@ -903,6 +1023,18 @@ KEY_SAYS = f"argument `key` must be a list of column names, such as ['id']; got 
             {"accepted": "hole"},
             "argument `accepted` must be a list of texts, such as ['hole shop 0 1200']; got `hole`. "
             "Copy the column accept of each fault that is settled.",
+        ),
+        (
+            "no_unread_tables",
+            {},
+            "argument `changes` must be a list of relations, such as [ref('orders')]; got nothing. "
+            "Name each with ref(...), in square brackets.",
+        ),
+        (
+            "no_unread_tables",
+            {"changes": [RAW], "ignored_tables": "shop.audit"},
+            "argument `ignored_tables` must be a list of names, such as ['shop.audit']; got `shop.audit`. "
+            "Write each as the test names it: database, schema and table with dots between.",
         ),
         (
             "valid_op",

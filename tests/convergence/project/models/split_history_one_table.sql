@@ -1,2 +1,2 @@
 {{ config(materialized='cdc_history', unique_key=['log', 'id']) }}
-{{ arrived(one_table=true) }}
+select * from {{ ref('arrived_one_table') }}

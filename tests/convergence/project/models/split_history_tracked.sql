@@ -1,2 +1,2 @@
 {{ config(materialized='cdc_history', unique_key=['id'], track_columns=['amount']) }}
-{{ arrived() }}
+select * from {{ ref('arrived') }}

@@ -1,2 +1,2 @@
 {{ config(materialized='cdc_history', unique_key=['id'], keep_unchanged=true) }}
-{{ arrived() }}
+select * from {{ ref('arrived') }}

@@ -1,2 +1,2 @@
 {{ config(materialized='cdc_current', unique_key=['id']) }}
-{{ arrived(whole=true) }}
+select * from {{ ref('arrived_whole') }}

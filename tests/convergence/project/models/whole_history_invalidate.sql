@@ -1,2 +1,2 @@
 {{ config(materialized='cdc_history', unique_key=['id'], hard_deletes='invalidate') }}
-{{ arrived(whole=true) }}
+select * from {{ ref('arrived_whole') }}

@@ -1,2 +1,2 @@
 {{ config(materialized='cdc_history', unique_key=['log', 'id']) }}
-{{ arrived(whole=true, one_table=true) }}
+select * from {{ ref('arrived_whole_one_table') }}

@@ -1,2 +1,2 @@
 {{ config(materialized='cdc_current', unique_key=['id'], origins_share_keys='yes') }}
-{{ arrived() }}
+select * from {{ ref('arrived') }}

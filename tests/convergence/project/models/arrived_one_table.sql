@@ -1,0 +1,2 @@
+{{ config(materialized='ephemeral') }}
+{{ arrived(one_table=true) }}

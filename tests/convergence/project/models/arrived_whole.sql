@@ -1,0 +1,2 @@
+{{ config(materialized='ephemeral') }}
+{{ arrived(whole=true) }}

@@ -82,7 +82,10 @@
             'table': table, 'key': key, 'time_zone': time_zone,
         }, raw_columns, parsed_columns),
     }) -%}
-    {%- do spark_cdc._refuse_other_log('changes') -%}
+    {%- if spark_cdc._is_run() and config.get('materialized') == 'cdc_log' and spark_cdc._goes_on() -%}
+        {#- before it reads or alters anything; dbt's own `incremental` keeps no such note -#}
+        {%- do spark_cdc._refuse_other_arguments('changes', load_cached_relation(this)) -%}
+    {%- endif -%}
     {%- if messages is none -%}
         {%- do spark_cdc._require_raw_table('changes', relation, raw_columns) -%}
     {%- else -%}

@@ -80,13 +80,6 @@
     {%- endfor -%}
 {%- endmacro -%}
 
-{#- Before the call reads or alters anything. dbt's own `incremental` has no such property. -#}
-{%- macro _refuse_other_log(macro) -%}
-    {%- if spark_cdc._is_run() and config.get('materialized') == 'cdc_log' and spark_cdc._goes_on() -%}
-        {%- do spark_cdc._refuse_other_arguments(macro, load_cached_relation(this)) -%}
-    {%- endif -%}
-{%- endmacro -%}
-
 {#- After an append or a merge. A property is a commit of its own on Delta: only where it is another one. -#}
 {%- macro _note_built_with(relation) -%}
     {%- set text = spark_cdc._built_with_text(spark_cdc._built_with(model)) -%}

@@ -123,21 +123,25 @@
     With --empty dbt puts a limit around each relation itself.
 -#}
 {%- macro _require_whole_select(materialization, sql) -%}
-    {%- if flags.EMPTY -%}{{- return(none) -}}{%- endif -%}
-    {%- set text = namespace(sql=sql) -%}
-    {%- for ephemeral in model.extra_ctes -%}
-        {%- set text.sql = text.sql | replace(ephemeral.sql, '') -%}
-    {%- endfor -%}
-    {%- set text.sql = modules.re.sub('(?s)/[*].*?[*]/|--[^\\n]*', ' ', text.sql) -%}
-    {%- set name = '(`[^`]+`|\\w+)' -%}
-    {%- set whole = '(?is)\\s*(with[\\s,]*)?select\\s+[*]\\s+from\\s+' ~ name ~ '([.]' ~ name ~ ')*\\s*' -%}
-    {%- if not modules.re.fullmatch(whole, text.sql) -%}
+    {%- if not flags.EMPTY and not spark_cdc._is_whole_select(sql, model.extra_ctes | map(attribute='sql') | list) -%}
         {%- do spark_cdc._raise(
             materialization, 'sql', 'select * from {{ ref(\'...\') }} and nothing else', 'a select with more in it',
             'A condition on messages belongs below the changes model, into a view over what that reads. A condition on rows, a join, a '
             ~ 'group or a limit belongs above this table, into a model that selects from it.'
         ) -%}
     {%- endif -%}
+{%- endmacro -%}
+
+{#- `ephemeral`: what dbt has put in front for models that have no relation. -#}
+{%- macro _is_whole_select(sql, ephemeral=[]) -%}
+    {%- set text = namespace(sql=sql) -%}
+    {%- for model_sql in ephemeral -%}
+        {%- set text.sql = text.sql | replace(model_sql, '') -%}
+    {%- endfor -%}
+    {%- set text.sql = modules.re.sub('(?s)/[*].*?[*]/|--[^\\n]*', ' ', text.sql) -%}
+    {%- set name = '(`[^`]+`|\\w+)' -%}
+    {%- set whole = '(?is)\\s*(with[\\s,]*)?select\\s+[*]\\s+from\\s+' ~ name ~ '([.]' ~ name ~ ')*\\s*' -%}
+    {{- return(modules.re.fullmatch(whole, text.sql) is not none) -}}
 {%- endmacro -%}
 
 {#- Rows of two source tables are two rows, though their keys be equal, unless the model says otherwise. -#}

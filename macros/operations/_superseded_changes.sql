@@ -13,7 +13,7 @@
     {%- if not readers -%}
         {{- return({'needed_for': 'no cdc_current is made from them.'}) -}}
     {%- elif histories -%}
-        {{- return({'needed_for': histories | join(', ') ~ ' builds its versions from them.'}) -}}
+        {{- return({'needed_for': histories | join(', ') ~ ' build versions from them.'}) -}}
     {%- elif keys | map('string') | unique | list | length > 1 -%}
         {{- return({'needed_for': readers | map(attribute='name') | join(', ') ~ ' have different keys.'}) -}}
     {%- endif -%}

@@ -59,9 +59,10 @@ class Message:
 
 @dataclass
 class Run:
-    """What one dbt command said: of each node, and why it stopped, if it did."""
+    """What one dbt command said: of each node, and why it stopped, if it did; and what macros logged for people."""
 
     result: dbtRunnerResult
+    logged: list[str] = field(default_factory=list)
 
     @property
     def failure(self) -> str:
@@ -123,8 +124,14 @@ class Project:
         if arguments[0] != "deps":
             command += ["--profiles-dir", str(self.folder)]
         os.environ["SHOP_SCHEMA"] = self.schema
+        logged: list[str] = []
+
+        def keep(event: Any) -> None:
+            if event.info.name == "JinjaLogInfo":
+                logged.append(event.info.msg)
+
         with _inside(self.folder):
-            return Run(dbtRunner().invoke(command))
+            return Run(dbtRunner(callbacks=[keep]).invoke(command), logged)
 
     def run(self, *arguments: str) -> Run:
         """`dbt run` that has to succeed."""

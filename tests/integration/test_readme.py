@@ -40,7 +40,12 @@ def test_the_models_of_the_readme_work(lake: Lake, new_project: Callable[..., Pr
         ],
         schema="shop",
     )
-    project.dbt("build").must_succeed()
+    run = project.dbt("build")
+    warned = {name: status for name, status in run.statuses.items() if status not in ("success", "pass")}
+    assert set(warned.values()) == {"warn"}, run.messages
+    assert sorted(warned) == ["spark_cdc_no_errors_stg_shop__messages_", "spark_cdc_no_errors_stg_shop__orders_changes_"]
+    assert any("1 x not_json" in line for line in run.logged)
+    assert any("1 x value_does_not_fit: amount: decimal(20,4), first at {" in line for line in run.logged)
     (order,) = lake.rows("select id, amount, _cdc_is_deleted from readme.orders")
     assert order == {"id": 1, "amount": Decimal("2.5000"), "_cdc_is_deleted": False}
     versions = lake.rows("select amount from readme.orders_history order by valid_to nulls last")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from dbt.artifacts.resources.v1.model import ModelConfig
 from dbt_spark_cdc.macros import CompilerError, MacroLibrary
 from dbt_spark_cdc.project import project_root
 
@@ -137,6 +140,35 @@ def test_a_part_of_a_format_that_nothing_reads_is_a_slip(library: MacroLibrary) 
 @pytest.mark.parametrize("source", ["parquet.`/topic`", "raw.topic.branch_audit", "lake.raw.topic.TAG_a"])
 def test_only_a_table_is_asked_for_its_latest_commit(library: MacroLibrary, source: str) -> None:
     assert library.call("_latest_commit", source) == "none"
+
+
+@pytest.fixture(scope="module")
+def configs(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> MacroLibrary:
+    """The macros that look at a model's config, which stand among those that need a run."""
+    project = tmp_path_factory.mktemp("configs")
+    shutil.copytree(repository / "macros", project / "macros")
+    shutil.copy(repository / "macros" / "materializations" / "_config.sql", project / "macros" / "_internal")
+    return MacroLibrary(project)
+
+
+def test_what_dbt_takes_in_a_model_is_known(configs: MacroLibrary) -> None:
+    """The keys of the installed dbt: a newer one may have more."""
+    fields = {one.metadata.get("alias", one.name) for one in dataclasses.fields(ModelConfig)} - {"_extra"}
+    assert len(fields) > 20
+    assert fields - set(configs.call("_keys_of_dbt")) == set()
+
+
+def test_a_select_with_more_in_it_is_no_whole_one(configs: MacroLibrary) -> None:
+    """Also one behind a long name, for which a pattern may not try all ways to cut it."""
+    name = "`a.b`." + "long_" * 40
+    for select in (f"select * from {name}", f"\nSELECT  *\nFROM /* where */ {name} -- limit 1\n"):
+        assert configs.call("_is_whole_select", select)
+    injected = " __dbt__cte__b as (\nselect 1 where true\n)"
+    assert configs.call("_is_whole_select", f"with {injected} select * from __dbt__cte__b", [injected])
+    for rest in (" where id = 1", ", other", " limit 1", " as b", ";", " union all select * from b"):
+        assert not configs.call("_is_whole_select", f"select * from {name}{rest}")
+    for start in ("select distinct *", "select id", "select *, 1 as n"):
+        assert not configs.call("_is_whole_select", f"{start} from {name}")
 
 
 def test_no_query_comes_near_the_depth_at_which_spark_gives_up(

@@ -39,7 +39,10 @@
     {%- do spark_cdc._require_whole_select(form.materialization, sql) -%}
     {%- set read = spark_cdc._changes_to_apply(table, all_changes, existing_relation, settings.file_format, is_first) -%}
     {%- if is_first -%}
-        {%- do spark_cdc._refuse_to_shorten(form.materialization, existing_relation, all_changes) -%}
+        {%- if existing_relation is none or not spark_cdc._built_otherwise(existing_relation) -%}
+            {#- rows of another source table stand at offsets that its changes do not have: the changes model itself looks at raw -#}
+            {%- do spark_cdc._refuse_to_shorten(form.materialization, existing_relation, all_changes) -%}
+        {%- endif -%}
         {%- set effects = '(' ~ spark_cdc._effects(all_changes, table.key, table.columns, table.patched) ~ ')' -%}
         {%- set carries_over = spark_cdc._has_rows(effects ~ ' where _cdc_takes_over') -%}
         {%- if carries_over -%}

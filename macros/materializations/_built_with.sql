@@ -62,11 +62,20 @@
     {{- return(built_with) -}}
 {%- endmacro -%}
 
-{#- Of what both know: a column that is declared since was not read otherwise before. A table without rows has none that are wrong. -#}
+{#- What a table was built with and is another one now, of what both know: a column that is declared since was not read before. -#}
+{%- macro _built_otherwise(relation) -%}
+    {%- set built_with, found = spark_cdc._built_with(model), {} -%}
+    {%- for name, value in spark_cdc._built_with_of(spark_cdc._table_properties(relation)).items()
+        if built_with.get(name, value) != value -%}
+        {%- do found.update({name: value}) -%}
+    {%- endfor -%}
+    {{- return(found) -}}
+{%- endmacro -%}
+
+{#- A table without rows has none that are wrong. -#}
 {%- macro _refuse_other_arguments(macro, relation) -%}
     {%- set built_with = spark_cdc._built_with(model) -%}
-    {%- for name, value in spark_cdc._built_with_of(spark_cdc._table_properties(relation)).items()
-        if built_with.get(name, value) != value and spark_cdc._has_rows(relation) -%}
+    {%- for name, value in spark_cdc._built_otherwise(relation).items() if spark_cdc._has_rows(relation) -%}
         {%- set argument, part = (name ~ '.').split('.', 1) -%}
         {%- set part = ' for `' ~ part[:-1] ~ '`' if part else '' -%}
         {%- set is_of_changes = spark_cdc._kind_of(model) in ['cdc_current', 'cdc_history'] and name not in spark_cdc._own_options() -%}

@@ -34,7 +34,7 @@
             )) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- set names = readers | map(attribute='name') | join(', ') -%}
+    {%- set names = readers | map(attribute='name') | sort | join(', ') -%}
     {%- if not read -%}
         {{- return({'needed_for': 'no ' ~ ('messages or changes model' if is_source else 'changes model') ~ ' reads it'}) -}}
     {%- elif is_source and 'changes' in kinds and readers | length > 1 -%}

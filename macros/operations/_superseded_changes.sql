@@ -13,9 +13,9 @@
     {%- if not readers -%}
         {{- return({'needed_for': 'no cdc_current is made from them.'}) -}}
     {%- elif histories -%}
-        {{- return({'needed_for': histories | join(', ') ~ ' build versions from them.'}) -}}
+        {{- return({'needed_for': histories | sort | join(', ') ~ ' build versions from them.'}) -}}
     {%- elif keys | map('string') | unique | list | length > 1 -%}
-        {{- return({'needed_for': readers | map(attribute='name') | join(', ') ~ ' have different keys.'}) -}}
+        {{- return({'needed_for': readers | map(attribute='name') | sort | join(', ') ~ ' have different keys.'}) -}}
     {%- endif -%}
     {%- set relation = spark_cdc._table_of(node) -%}
     {%- set columns = adapter.get_columns_in_relation(relation) | map(attribute='name') | list -%}

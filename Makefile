@@ -1,5 +1,5 @@
 # Every target sets up what it needs; a second run finds its stamps and needs no network.
-# The logic is in python_udfs/dbt_spark_cdc/setup_env.py, not here.
+# The logic is in tools/setup_env.py, not here.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev demo test delta converge torture lint bench docs clean
@@ -9,7 +9,7 @@ BIN := .venv/bin
 PYTHON ?= $(shell for p in $(BIN)/python python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && { echo $$p; break; }; done)
 SETUP = $(or $(PYTHON),$(error Python 3.10 to 3.13 is needed: install python3.11, or type make PYTHON=/path/to/it)) \
-	-I python_udfs/dbt_spark_cdc/setup_env.py
+	-I tools/setup_env.py
 
 export DBT_PROFILES_DIR := profiles
 
@@ -23,7 +23,7 @@ setup-dev:
 	@$(SETUP) test
 
 demo: setup ## Build the worked example, print its tables, write the docs page
-	@$(BIN)/python -m dbt_spark_cdc.demo
+	@$(BIN)/python tools/demo.py
 
 test: lint ## Lint, then run all tests, in two processes
 	@$(BIN)/pytest -n 2

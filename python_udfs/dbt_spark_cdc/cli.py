@@ -154,8 +154,7 @@ def _run(
     if not any(file.messages for file in files):
         return [[] for _ in files]
     try:
-        from dbt_spark_cdc.demo import quiet_spark
-        from dbt_spark_cdc.local_spark import local_spark
+        from dbt_spark_cdc.local_spark import local_spark, quiet_spark
 
         with quiet_spark(), local_spark(size) as spark:
             return decoder.states(spark, files) if state else decoder.changes(spark, files)

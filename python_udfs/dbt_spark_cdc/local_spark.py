@@ -1,10 +1,12 @@
-"""One quiet local Spark for the command line."""
+"""One quiet local Spark for the command line and the demo."""
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +14,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+JAVA_BANNER = b"WARNING: Using incubator modules"
 
 # Below this many bytes the JVM has no time to earn back its second compiler (measured: 13.5 s -> 10.6 s).
 SMALL = 16_000_000
@@ -100,3 +104,34 @@ def _start(folder: Path, size: int) -> SparkSession:
     for name, value in settings.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
+
+
+@contextmanager
+def quiet_spark() -> Iterator[None]:
+    """Keep from the terminal what log4j2.properties cannot: Java's banner and PySpark's copy of each error.
+
+    Java warns of the vector module that Spark's launcher asks for and has no switch against it, so standard
+    error goes through a pipe that drops this one line. PySpark logs a failed statement as one line of JSON
+    with the whole Java stack; dbt prints the same error readably.
+    """
+    from pyspark.logger import PySparkLogger
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
+
+    reader, writer = os.pipe()
+    terminal = os.dup(2)
+
+    def pass_on() -> None:
+        with os.fdopen(reader, "rb") as lines:
+            for line in lines:
+                if not line.startswith(JAVA_BANNER):
+                    os.write(terminal, line)
+
+    threading.Thread(target=pass_on, daemon=True).start()
+    os.dup2(writer, 2)
+    os.close(writer)
+    try:
+        yield
+    finally:
+        os.dup2(terminal, 2)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from dbt_spark_cdc.local_spark import quiet_spark
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -19,7 +16,6 @@ ROWS = 12
 CELL = 44
 # Of our own columns only these say something to a reader; the rest is for machines.
 READABLE = ("_cdc_op", "_cdc_is_deleted", "_cdc_sequence")
-JAVA_BANNER = b"WARNING: Using incubator modules"
 
 
 def main() -> None:
@@ -112,37 +108,6 @@ def as_text(value: str | None, width: int | None) -> Text:
         return Text("null", style="dim")
     shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in value)
     return Text(shown if width is None or len(shown) <= width else shown[: width - 1] + "…")
-
-
-@contextmanager
-def quiet_spark() -> Iterator[None]:
-    """Keep from the terminal what log4j2.properties cannot: Java's banner and PySpark's copy of each error.
-
-    Java warns of the vector module that Spark's launcher asks for and has no switch against it, so standard
-    error goes through a pipe that drops this one line. PySpark logs a failed statement as one line of JSON
-    with the whole Java stack; dbt prints the same error readably.
-    """
-    from pyspark.logger import PySparkLogger
-
-    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
-        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
-
-    reader, writer = os.pipe()
-    terminal = os.dup(2)
-
-    def pass_on() -> None:
-        with os.fdopen(reader, "rb") as lines:
-            for line in lines:
-                if not line.startswith(JAVA_BANNER):
-                    os.write(terminal, line)
-
-    threading.Thread(target=pass_on, daemon=True).start()
-    os.dup2(writer, 2)
-    os.close(writer)
-    try:
-        yield
-    finally:
-        os.dup2(terminal, 2)
 
 
 if __name__ == "__main__":

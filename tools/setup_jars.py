@@ -1,4 +1,4 @@
-"""Fetch the jars that the local profiles name, once: `python -m dbt_spark_cdc.setup_jars folder [demo|test]`.
+"""Fetch the jars that the local profiles name, once: `python tools/setup_jars.py folder [demo|test]`.
 
 Spark could fetch them itself (`spark.jars.packages`), but then every start prints its resolver's tables and
 asks the network. So its resolver runs here once, its output is kept back unless it fails, and profiles name

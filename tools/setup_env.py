@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 OLDEST, NEWEST = (3, 10), (3, 13)  # what dbt-core 1.11 and PySpark 4.1 both run on
@@ -34,7 +34,7 @@ def main(argv: list[str] | None = None) -> None:
 
     install_packages(purpose)
     require_java()
-    fetched = subprocess.run([PYTHON, "-m", "dbt_spark_cdc.setup_jars", ROOT / ".jars", purpose], check=False)
+    fetched = subprocess.run([PYTHON, ROOT / "tools" / "setup_jars.py", ROOT / ".jars", purpose], check=False)
     if fetched.returncode:  # it has said why
         sys.exit(fetched.returncode)
     (ROOT / os.environ.get("SPARK_CDC_LAKE", ".lake")).mkdir(parents=True, exist_ok=True)

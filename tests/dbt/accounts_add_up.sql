@@ -1,4 +1,3 @@
-{{ config(enabled=target.profile_name == 'spark_cdc') }}
 -- A row returned is a topic whose accounts do not add up to the messages read, or to those landed.
 with landed_messages as (
 

@@ -8,11 +8,14 @@ every failure ends as one log line.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from dbt.plugins.manager import dbtPlugin
@@ -25,6 +28,9 @@ from dbt_spark_cdc.registry import register
 _CONNECTIONS = "dbt.adapters.spark.connections"
 _WRAPPED = "_spark_cdc_wrapped"
 _METHOD_LIMIT, _SPARKS_METHOD_LIMIT = "spark.sql.codegen.hugeMethodLimit", "65535"
+
+# The path of a file: `file:` has options of its own, and a database in memory begins with a colon, too.
+_CATALOG_FILE = re.compile(r"jdbc:sqlite:(?!file:|:)([^?]+)(?:\?.*)?")
 
 _lock = threading.Lock()
 
@@ -105,6 +111,7 @@ def _prepare_session(parameters: dict[str, str]) -> None:
             return
         try:
             _choose_worker_python(parameters)
+            _make_folder_of_catalogs(parameters)
             session = _session(parameters)
         except Exception:
             # The statement itself will meet the same error, and dbt reports it better than we could.
@@ -148,6 +155,20 @@ def _choose_worker_python(parameters: dict[str, str]) -> None:
         chosen = sys.executable
     if chosen:
         os.environ.setdefault("PYSPARK_PYTHON", chosen)
+
+
+def _make_folder_of_catalogs(parameters: dict[str, str]) -> None:
+    """Make the folder of an Iceberg catalog that is a file: SQLite makes the file and not the folder.
+
+    Where that fails, SQLite says the same of the same path.
+    """
+    for name, value in parameters.items():
+        found = _CATALOG_FILE.fullmatch(str(value)) if name.startswith("spark.sql.catalog.") else None
+        folder = Path(found[1]).parent if found else None
+        if folder is not None and not folder.exists():
+            with contextlib.suppress(OSError):
+                folder.mkdir(parents=True)
+                _say(f"spark_cdc: made the folder {folder} of the catalog that {name} names")
 
 
 def _is_alive(session: Any) -> bool:

@@ -327,6 +327,31 @@ def test_without_dbt_spark_nothing_happens(adapter: Any, monkeypatch: pytest.Mon
     assert adapter.said == []
 
 
+def test_the_folder_of_a_catalog_file_is_made_before_spark_asks_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, adapter: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    SparkCdcPlugin("project")
+    adapter.manager.open(FakeConnection("session"))
+    uris = {
+        "spark.sql.catalog.one.uri": f"jdbc:sqlite:{tmp_path}/one/lake/catalog.db?journal_mode=WAL",
+        "spark.sql.catalog.two.uri": "jdbc:sqlite:two/catalog.db",
+        "spark.sql.catalog.three.uri": "jdbc:sqlite:file:three/catalog.db",
+        "spark.sql.catalog.four.uri": "jdbc:sqlite::memory:",
+        "spark.sql.catalog.five.uri": "jdbc:sqlite:file/five/catalog.db",
+        "spark.sql.catalog.six.uri": "jdbc:postgresql://six/catalog",
+        "spark.other": "jdbc:sqlite:seven/catalog.db",
+    }
+    adapter.cursor(server_side_parameters=uris).execute("select 1")
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")) == ["file", "one", "one/lake", "two"]
+    assert adapter.said == [
+        f"spark_cdc: made the folder {tmp_path}/one/lake of the catalog that spark.sql.catalog.one.uri names",
+        "spark_cdc: made the folder two of the catalog that spark.sql.catalog.two.uri names",
+        REGISTERED,
+    ]
+
+
 @pytest.mark.parametrize(
     ("parameters", "set_before", "expected"),
     [

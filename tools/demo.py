@@ -14,6 +14,8 @@ from rich.text import Text
 
 ROWS = 12
 CELL = 44
+# A message is cut: what is beyond is in the sample files.
+MESSAGE = 96
 # Of our own columns only these say something to a reader; the rest is for machines.
 READABLE = ("_cdc_op", "_cdc_is_deleted", "_cdc_sequence")
 
@@ -59,17 +61,49 @@ def failed(sentence: str, code: int) -> int:
 
 
 def show_models(nodes: list[Any], console: Console) -> None:
-    """Print the models tagged `demo`, a few rows of each, then the accounts, whole."""
+    """Print the models tagged `demo`, each behind its messages, in a few rows; then the accounts, whole."""
     from pyspark.sql import SparkSession
 
     spark = SparkSession.builder.getOrCreate()  # the one that dbt started
+    by_id = {node.unique_id: node for node in nodes}
     models = sorted((node for node in nodes if node.resource_type == "model"), key=lambda node: node.name)
-    console.print()
+    shown: set[str] = set()
     for tag, limit in (("demo", ROWS), ("demo_accounts", None)):
         for model in models:
             if tag in model.tags and model.relation_name:
-                console.print(as_table(spark, model.name, model.relation_name, limit))
                 console.print()
+                console.print(Text(f"{model.name}: {' '.join(model.description.split())}", style="bold"))
+                changes = by_id[model.depends_on.nodes[0]]
+                if tag == "demo":
+                    console.print(messages_of(spark, changes, by_id, shown))
+                console.print(as_table(spark, model.name, model.relation_name, limit))
+    console.print()
+
+
+def messages_of(spark: Any, changes: Any, by_id: dict[str, Any], shown: set[str]) -> Table | Text:
+    """The first messages that a table was made from, as they came from Kafka; once, if several tables are."""
+    if changes.name in shown:
+        return Text("From the same messages:")
+    shown.add(changes.name)
+    messages = by_id[changes.depends_on.nodes[0]]
+    # An update may be two messages, which `_cdc_offsets` names both.
+    query = f"""
+        select topic, partition, offset, value
+        from {messages.relation_name} as messages
+        left semi join (
+            select _cdc_topic, explode(_cdc_offsets) as place from {changes.relation_name}
+        ) as read
+            on topic = _cdc_topic and partition = place.partition and offset = place.offset
+        order by topic, partition, offset
+    """
+    rows = spark.sql(query).collect()
+    table = Table(title=Text(f"From {len(rows)} messages:"), title_justify="left", caption_justify="left")
+    table.caption = f"the first {ROWS} messages" if len(rows) > ROWS else None
+    for heading in ("topic", "offset", "value"):
+        table.add_column(heading, justify="right" if heading == "offset" else "left", no_wrap=True)
+    for row in rows[:ROWS]:
+        table.add_row(as_text(row.topic, None), str(row.offset), as_text(row.value, MESSAGE))
+    return table
 
 
 def as_table(spark: Any, name: str, relation: str, limit: int | None) -> Table:

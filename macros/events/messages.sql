@@ -49,7 +49,7 @@
     {%- if spark_cdc._goes_on() -%}
         {%- set seen_before = spark_cdc._seen_before(relation, 'topic', 'seen', [format, dialect, raw_columns]) -%}
         {%- set partitions = spark_cdc._partitions_to_read(relation, raw_columns, seen_before) -%}
-        {%- if not partitions -%}
+        {%- if not partitions and spark_cdc._is_run() -%}
             {{- return(spark_cdc._nothing_new()) -}}
         {%- endif -%}
         {%- set reading = {
@@ -59,7 +59,7 @@
             'values_unread': "select topic, partition, offset, timestamp, xxhash64(value) as value_hash from " ~ this
                 ~ " where kind = 'unreadable'",
             'seen_comment': spark_cdc._seen_comment(seen_before, partitions),
-        } -%}
+        } if partitions else none -%}
     {%- endif -%}
 with {{ spark_cdc._envelope(relation, format, dialect, raw_columns, reading=reading, finds_taken_offsets=true) }}
 {%- set joins_seen = spark_cdc._joins_seen(is_kept, reading) %}

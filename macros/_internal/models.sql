@@ -2,7 +2,7 @@
     What a model made by this package is, noted by the call that makes it in the model's `meta`, where docs and other models see it.
     dbt hears a call inside `execute` when it is too late.
 
-    spark_cdc               messages, changes or ledger
+    spark_cdc               messages, changes, ledger or run_summary
     spark_cdc.dialect_of    of messages: format -> dialect
     spark_cdc.key           of changes: the key
     spark_cdc.raw_columns   of both: where a message stands in raw
@@ -32,7 +32,7 @@
     {{- return(noted) -}}
 {%- endmacro -%}
 
-{#- What a node is to this package: messages, changes, ledger, cdc_current or cdc_history; none where it is nothing. -#}
+{#- What a node is to this package: messages, changes, ledger, run_summary, cdc_current or cdc_history; none where it is nothing. -#}
 {%- macro _kind_of(node) -%}
     {%- if node.resource_type != 'model' -%}
         {{- return(none) -}}

@@ -165,9 +165,10 @@
             relation or messages, source_columns, where, header.get('splits_updates'), has_origin,
             [format, dialect, of_this_table], finds_copies=messages is none
         ) -%}
-        {%- if not reading.partitions -%}
+        {%- if not reading.partitions and spark_cdc._is_run() -%}
             {{- return(spark_cdc._nothing_new()) -}}
         {%- endif -%}
+        {%- set reading = reading if reading.partitions else none -%}
     {%- endif -%}
 with {% if reading and reading.read_again -%}
 read_again as (

@@ -29,8 +29,9 @@
 {%- endmacro -%}
 
 {#-
-    The rows of a MERGE and the condition that narrows it; none where there is no row. A MERGE that may insert is an outer join,
-    for which Spark shuffles the whole table: so the keys of a small batch stand in its condition.
+    The rows of a MERGE, how many they are (or one more than are listed), and the condition that narrows it; none where there is no
+    row. A MERGE that may insert is an outer join, for which Spark shuffles the whole table: so the keys of a small batch stand in
+    its condition.
 
     are_open    whether those rows that are stored are each the open version of its key, so that no more need be compared: Iceberg
                 reads a scan with an array in it, as a sequence is, row by row
@@ -47,6 +48,7 @@
     {%- endif -%}
     {{- return({
         'rows': rows,
+        'count': count,
         'condition': spark_cdc._is_listed(table, found[1]) if count <= spark_cdc._most_listed_keys() else none,
         'are_open': are_open and table.row_key and table.options.hard_deletes == 'new_record',
     }) -}}

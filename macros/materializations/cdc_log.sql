@@ -33,6 +33,7 @@
             {%- do spark_cdc._note_built_with(target_relation) -%}
         {%- endif -%}
     {%- endif -%}
+    {%- do spark_cdc._show_outcome(spark_cdc._outcome_of_log(target_relation, not is_first and spark_cdc._is_nothing_new(sql))) -%}
     {%- do apply_grants(target_relation, config.get('grants'), should_revoke(existing_relation, is_first)) -%}
     {%- do persist_docs(target_relation, model) -%}
 
@@ -52,7 +53,7 @@
     {%- endif -%}
     {%- if spark_cdc._kind_of(model) is none -%}
         {%- do spark_cdc._raise(
-            'cdc_log', 'sql', 'a call of spark_cdc.messages, spark_cdc.changes or spark_cdc.ledger',
+            'cdc_log', 'sql', 'a call of spark_cdc.messages, spark_cdc.changes, spark_cdc.ledger or spark_cdc.run_summary',
             'a query of its own', 'Each run would append all of it again: write materialized=\'table\' or \'incremental\'.'
         ) -%}
     {%- endif -%}
@@ -71,7 +72,10 @@
     )
 {%- endmacro -%}
 
-{#- The query of a model that has nothing to append: a table's own columns, and no row. -#}
+{#-
+    The query of a model that has nothing to append: a table's own columns, and no row. Of a run only: dbt compile, dbt show and an
+    editor's preview then have the query that reads all, as a first build does.
+-#}
 {%- macro _nothing_new() -%}
     {{- return('select * from ' ~ this ~ ' where false') -}}
 {%- endmacro -%}

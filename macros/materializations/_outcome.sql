@@ -1,0 +1,149 @@
+{#-
+    What a run did to a model's table, in words: dbt shows the message of the statement `main` in its own line of the model, where
+    Spark would say OK, and keeps it in run_results.json. Counts, error codes and names that models declare; nothing of a message.
+-#}
+{%- macro _show_outcome(outcome) -%}
+    {#- dbt's defaults of the other two are types, which its log cannot write -#}
+    {%- do store_raw_result(name='main', message=outcome, code=none, rows_affected=none) -%}
+{%- endmacro -%}
+
+{#- Of a `cdc_log`, once its rows are there. -#}
+{%- macro _outcome_of_log(relation, is_nothing_new) -%}
+    {%- set kind = spark_cdc._kind_of(model) -%}
+    {%- if kind == 'changes' and spark_cdc._fills_back() -%}
+        {{- return('filled back') -}}
+    {%- elif is_nothing_new -%}
+        {{- return('nothing new') -}}
+    {%- elif kind == 'messages' -%}
+        {{- return(spark_cdc._outcome_of_messages(relation)) -}}
+    {%- elif kind == 'changes' -%}
+        {{- return(spark_cdc._outcome_of_changes(relation)) -}}
+    {%- endif -%}
+    {{- return(spark_cdc._outcome_of_accounts(relation, kind == 'run_summary')) -}}
+{%- endmacro -%}
+
+{#- A message is unrouted where no changes model of the project reads its table. -#}
+{%- macro _outcome_of_messages(relation) -%}
+    {%- set is_routed = [] -%}
+    {%- for reader in spark_cdc._readers_of(model, ['changes']) -%}
+        {%- do is_routed.append(spark_cdc._condition_of(reader)) -%}
+    {%- endfor -%}
+    {%- set query -%}
+        select
+            case
+                when error is not null then 'rejected'
+                when kind not in ('rows', 'truncate') then 'control'
+                when coalesce({{ is_routed | join(' or ') or 'false' }}, false) then 'routed'
+                else 'unrouted'
+            end as account,
+            error.code as code,
+            count(*) as rows
+        from {{ relation }}
+        where {{ spark_cdc._is_of_this_run('batch') }}
+        group by account, code
+        order by rows desc, code
+    {%- endset -%}
+    {{- return(spark_cdc._counted_in_words(query, ['routed', 'control', 'unrouted', 'rejected'])) -}}
+{%- endmacro -%}
+
+{%- macro _outcome_of_changes(relation) -%}
+    {%- set query -%}
+        select if(_cdc_error is null, 'read', 'rejected') as account, _cdc_error.code as code, count(*) as rows
+        from {{ relation }}
+        where {{ spark_cdc._is_of_this_run('_cdc_batch') }}
+        group by account, code
+        order by rows desc, code
+    {%- endset -%}
+    {{- return(spark_cdc._counted_in_words(query, ['rejected'], 'row change')) -}}
+{%- endmacro -%}
+
+{#- Of a ledger or a run summary: its rows of this run, which are few. -#}
+{%- macro _outcome_of_accounts(relation, has_details) -%}
+    {%- set accounts = ['read'] + spark_cdc._account_names() -%}
+    {%- set query -%}
+        select
+            {%- for account in accounts %}
+            sum({{ account }}),
+            {%- endfor %}
+            {%- if has_details %}
+            array_join(array_sort(array_distinct(flatten(collect_list(map_keys(rejected_codes))))), ', '),
+            -- a message's own words: what is no plain name is counted only
+            array_join(array_sort(filter(
+                array_distinct(flatten(collect_list(undeclared_columns))), name -> name rlike '^[\\p{L}\\p{N}_]{1,64}$'
+            )), ', '),
+            sum(size(undeclared_columns))
+            {%- else %}
+            null,
+            null,
+            0
+            {%- endif %}
+        from {{ relation }}
+        where {{ spark_cdc._is_of_this_run('batch') }}
+    {%- endset -%}
+    {%- set found = run_query(query).rows[0].values() | list -%}
+    {%- if not found[0] -%}
+        {{- return('nothing new') -}}
+    {%- endif -%}
+    {%- set codes, names, undeclared = found[-3:] -%}
+    {%- set parts = [] -%}
+    {%- for account in accounts[1:] -%}
+        {%- set count = (found[loop.index] or 0) | int -%}
+        {%- if count -%}
+            {%- do parts.append(count ~ ' ' ~ account ~ (' (' ~ codes ~ ')' if account == 'rejected' and codes else '')) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if undeclared -%}
+        {%- do parts.append(spark_cdc._number_of(undeclared | int, 'undeclared column') ~ (' (' ~ names ~ ')' if names else '')) -%}
+    {%- endif -%}
+    {{- return(found[0] | int ~ ' read' ~ (': ' ~ parts | join(', ') if parts else '')) -}}
+{%- endmacro -%}
+
+{#- Of a current or history table. `rows` is what its MERGE wrote, as `_rows_to_merge` gives it. -#}
+{%- macro _outcome_of_table(target_relation, read, is_first, rows) -%}
+    {%- set news = read.news -%}
+    {%- if is_first -%}
+        {#- answered from the metadata of a table that was just made -#}
+        {%- set built = run_query('select count(*) from ' ~ target_relation).rows[0][0] | int -%}
+        {{- return(spark_cdc._number_of(news.count if news else 0, 'row change') ~ ': ' ~ spark_cdc._number_of(built, 'row') ~ ' built') -}}
+    {%- elif news is none -%}
+        {{- return('nothing new') -}}
+    {%- endif -%}
+    {%- set parts = [] -%}
+    {%- if rows and rows.count -%}
+        {%- set most = spark_cdc._most_listed_keys() -%}
+        {%- do parts.append(('more than ' if rows.count > most) ~ spark_cdc._number_of([rows.count, most] | min, 'row') ~ ' merged') -%}
+    {%- else -%}
+        {%- do parts.append(news.good ~ ' merged' if rows else 'no row changes') -%}
+    {%- endif -%}
+    {%- if news.good is not none and news.count > news.good -%}
+        {%- do parts.append((news.count - news.good) ~ ' rejected') -%}
+    {%- endif -%}
+    {%- set again = ', all of them read again' if read.condition == 'true' else '' -%}
+    {{- return(spark_cdc._number_of(news.count, 'row change') ~ again ~ ': ' ~ parts | join(', ')) -}}
+{%- endmacro -%}
+
+{#- Of a query of account, code and rows: '15 read: 12 routed, 3 rejected (broken_json 2, unknown_op 1)'. -#}
+{%- macro _counted_in_words(query, accounts, what=none) -%}
+    {%- set counts, codes, parts = {}, [], [] -%}
+    {%- for row in run_query(query).rows -%}
+        {%- do counts.update({row[0]: counts.get(row[0], 0) + row[2] | int}) -%}
+        {%- if row[1] is not none -%}
+            {%- do codes.append(row[1] ~ ' ' ~ row[2] | int) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- for account in accounts if account in counts -%}
+        {%- do parts.append(counts[account] ~ ' ' ~ account ~ (' (' ~ codes | join(', ') ~ ')' if account == 'rejected')) -%}
+    {%- endfor -%}
+    {%- set count = counts.values() | sum -%}
+    {%- set read = spark_cdc._number_of(count, what) if what else count ~ ' read' -%}
+    {{- return(read ~ (': ' ~ parts | join(', ') if parts)) -}}
+{%- endmacro -%}
+
+{%- macro _number_of(count, noun) -%}
+    {{- return(count ~ ' ' ~ noun ~ ('s' if count != 1 else '')) -}}
+{%- endmacro -%}
+
+{#- Condition on the rows that this run has appended: they lie in files of their own, and the lake opens no other. -#}
+{%- macro _is_of_this_run(batch) -%}
+    {{- return(spark_cdc._of_this_run(batch ~ ' = ' ~ spark_cdc._batch_started_at(), batch)) -}}
+{%- endmacro -%}

@@ -1,0 +1,167 @@
+{#-
+    The ledger with its reasons: what each run read and what had become of it when the run ended, with the error codes of what was
+    rejected, and the columns that the messages carry and no changes model declares. One row is one run (`batch`: when it began),
+    topic and source table.
+
+    For a model that is a `cdc_log`, to be run behind the current tables, as `ledger` is. dbt's own line of the model is the run in
+    one line. The names of the columns are in the messages alone, so it reads the new ones a second time.
+
+    messages, changes, current  as for `accounts`
+
+    rejected_codes      map of code to messages; a message with several errors counts under each
+    undeclared_columns  array of names, in inserts, updates and snapshots, of a table that some changes model reads: a table that
+                        none reads is `unrouted`
+-#}
+{%- macro run_summary(messages=none, changes=none, current=none) -%}
+    {%- do spark_cdc._require_arguments('run_summary', varargs, kwargs, ['messages', 'changes', 'current']) -%}
+    {%- do spark_cdc._require_relations('run_summary', {'messages': messages, 'changes': changes, 'current': current}) -%}
+    {%- do spark_cdc._note_kind('run_summary') -%}
+    {{- return(adapter.dispatch('run_summary', 'spark_cdc')(messages, changes, current)) -}}
+{%- endmacro -%}
+
+{%- macro default__run_summary(messages, changes, current) -%}
+    {%- do spark_cdc._only_spark('run_summary') -%}
+{%- endmacro -%}
+
+{%- macro spark__run_summary(messages, changes, current) -%}
+    {%- set places = ['batch', 'topic', 'database_name', 'schema_name', 'table_name'] -%}
+with {{ spark_cdc._message_accounts_ctes(messages, changes, current) }},
+
+new_accounts as (
+
+    select *
+    from message_accounts
+    {%- if spark_cdc._goes_on() %}
+    where not exists (select 1 from {{ this }} as entered where entered.batch = message_accounts.batch)
+    {%- endif %}
+
+),
+
+counts as (
+
+    select
+        {{ places | join(', ') }},
+        {{ spark_cdc._account_counts() | indent(4) }}
+    from new_accounts
+    group by {{ places | join(', ') }}
+
+),
+
+reasons as (
+
+    select distinct topic, partition, offset, timestamp, code
+    from ({{ spark_cdc.dead_letters(messages, changes) | indent(4) }})
+
+),
+
+rejected as (
+
+    select new_accounts.*, reasons.code
+    from new_accounts
+    inner join reasons
+        on new_accounts.topic <=> reasons.topic
+        and new_accounts.partition <=> reasons.partition
+        and new_accounts.offset <=> reasons.offset
+        and new_accounts.timestamp <=> reasons.timestamp
+    where new_accounts.account = 'rejected'
+
+),
+
+codes as (
+
+    select {{ places | join(', ') }}, map_from_entries(array_sort(collect_list(struct(code, messages)))) as rejected_codes
+    from (
+        select {{ places | join(', ') }}, code, count(*) as messages
+        from rejected
+        group by {{ places | join(', ') }}, code
+    )
+    group by {{ places | join(', ') }}
+
+),
+
+carried as (
+
+    {{ spark_cdc._carried_names(messages, places) | indent(4) }}
+
+),
+
+undeclared as (
+
+    select {{ places | join(', ') }}, array_sort(collect_set(name)) as undeclared_columns
+    from carried
+    where {{ spark_cdc._is_undeclared(changes) | indent(4) }}
+    group by {{ places | join(', ') }}
+
+)
+
+select
+    counts.*,
+    coalesce(codes.rejected_codes, cast(map() as map<string,bigint>)) as rejected_codes,
+    coalesce(undeclared.undeclared_columns, cast(array() as array<string>)) as undeclared_columns
+from counts
+{%- for name in ['codes', 'undeclared'] %}
+left join {{ name }}
+    on {% for place in places %}{{ ' and ' if not loop.first }}counts.{{ place }} <=> {{ name }}.{{ place }}{% endfor %}
+{%- endfor %}
+{%- endmacro -%}
+
+{#- Query: the columns that the new messages of each source table carry, by name. -#}
+{%- macro _carried_names(messages, places) -%}
+    {%- set queries = [] -%}
+    {%- for relation in messages -%}
+        {%- for node in spark_cdc._models_behind(relation, 'messages') -%}
+            {%- for format, dialect in node.config.meta['spark_cdc.dialect_of'].items() -%}
+                {%- do queries.append(spark_cdc._carried_names_of(node.relation_name, format, dialect, places)) -%}
+            {%- endfor -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- if not queries -%}
+        {%- do queries.append(
+            'select batch, topic, database_name, schema_name, table_name, cast(null as string) as name from new_accounts where false'
+        ) -%}
+    {%- endif -%}
+    {{- return(queries | join('\n\nunion all\n\n')) -}}
+{%- endmacro -%}
+
+{%- macro _carried_names_of(relation, format, dialect, places) -%}
+    {%- set is_new = ' and batch not in (select batch from ' ~ this ~ ')' if spark_cdc._goes_on() else '' -%}
+    {%- set is_of_format = "kind = 'rows' and format = " ~ spark_cdc._literal(format) -%}
+select distinct {{ places | join(', ') }}, name
+from (
+    with {{ spark_cdc._envelope(
+        relation, format, dialect, {'headers': 'headers'},
+        where=is_of_format ~ is_new,
+        leaves_out=['op', 'column_types'],
+        of_messages=true,
+        batch='batch'
+    ) | indent(4) }},
+
+    {{ spark_cdc._row_changes(format, dialect, "kind = 'rows'") | indent(4) }}
+
+    select {{ places | join(', ') }}, explode(map_keys(image)) as name
+    from row_changes
+    where op <> 'delete' and image is not null
+)
+{%- endmacro -%}
+
+{#- Condition on a column of a source table: changes models read the table, and none of them declares the column. -#}
+{%- macro _is_undeclared(changes) -%}
+    {%- set is_read, is_declared = [], [] -%}
+    {%- for relation in changes -%}
+        {%- for node in spark_cdc._models_behind(relation, 'changes') -%}
+            {%- set names = [] -%}
+            {%- for noted in node.config.meta['spark_cdc.arguments'] if noted[:8] == 'columns.' -%}
+                {%- do names.append(noted[8:]) -%}
+            {%- endfor -%}
+            {%- set is_of_model = spark_cdc._condition_of(node) -%}
+            {%- do is_read.append(is_of_model) -%}
+            {%- do is_declared.append(is_of_model ~ ' and name in (' ~ spark_cdc._literals(names) ~ ')') -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- if not is_read -%}
+        {{- return('false') -}}
+    {%- endif -%}
+    {{- return(
+        'coalesce(' ~ is_read | join(' or ') ~ ', false)\nand not coalesce(' ~ is_declared | join(' or ') ~ ', false)'
+    ) -}}
+{%- endmacro -%}

@@ -109,9 +109,10 @@
         {{- return('nothing new') -}}
     {%- endif -%}
     {%- set parts = [] -%}
-    {%- if rows and rows.count -%}
+    {%- set count = (rows or {}).get('count') -%}
+    {%- if count -%}
         {%- set most = spark_cdc._most_listed_keys() -%}
-        {%- do parts.append(('more than ' if rows.count > most) ~ spark_cdc._number_of([rows.count, most] | min, 'row') ~ ' merged') -%}
+        {%- do parts.append(('more than ' if count > most) ~ spark_cdc._number_of([count, most] | min, 'row') ~ ' merged') -%}
     {%- else -%}
         {%- do parts.append(news.good ~ ' merged' if rows else 'no row changes') -%}
     {%- endif -%}

@@ -2,7 +2,7 @@
 # The logic is in tools/setup_env.py, not here.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo test delta converge torture lint bench docs clean
+.PHONY: help setup setup-dev demo test delta ansi spark40 converge torture lint bench docs clean
 
 BIN := .venv/bin
 # A pyenv shim may be on the path without a Python behind it, so each candidate is started.
@@ -33,6 +33,15 @@ converge: setup-dev ## Put many more random logs into tables in random batches (
 
 delta: setup-dev ## Tell the story of a user's project on Delta, which takes long
 	@SPARK_CDC_LAKES=delta $(BIN)/pytest tests/integration/test_days.py tests/integration/test_whole_rows.py
+
+ansi: setup-dev ## Tell it with Spark's ANSI mode on, which dbt-spark turns off in its own sessions
+	@SPARK_CDC_ANSI=1 $(BIN)/pytest tests/python/test_bad_input.py tests/python/test_captures.py tests/python/test_peer_cases.py
+	@SPARK_CDC_ANSI=1 $(BIN)/pytest tests/integration tests/operations tests/convergence
+
+spark40: setup-dev ## Read all golden cases on Spark 4.0, which is downloaded (half a gigabyte)
+	@test -x .spark40/bin/pytest || { $(BIN)/python -m venv .spark40 && .spark40/bin/pip install -q -e '.[dts,mongodb,worker]' \
+		'pyspark==4.0.*' 'pandas<3' hypothesis pytest pytest-xdist pyyaml; }
+	@.spark40/bin/pytest tests/python/test_golden.py tests/python/test_functions.py tests/python/test_document_functions.py
 
 torture: setup-dev ## Kill dbt again and again, see it repair (ARGS="--help" lists the choices)
 	@$(BIN)/python tests/faults/torture.py $(ARGS)

@@ -157,7 +157,7 @@ struct<
             ~ 'then message.pkNames end' -%}
     {%- endif -%}
     {#- Tencent writes seconds in DDL and milliseconds in rows: as milliseconds 11 digits would be before any MySQL. -#}
-    {%- set es = 'case when abs(message.es) < 100000000000 then message.es * 1000 else message.es end'
+    {%- set es = 'case when message.es between -99999999999 and 99999999999 then message.es * 1000 else message.es end'
         if dialect == 'tencent' else 'message.es' -%}
     {{- return({
         'kind': kind,

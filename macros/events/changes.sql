@@ -82,6 +82,7 @@
             'table': table, 'key': key, 'time_zone': time_zone,
         }, raw_columns, parsed_columns),
     }) -%}
+    {%- do spark_cdc._require_spark('changes') -%}
     {%- if spark_cdc._is_run() and config.get('materialized') == 'cdc_log' and spark_cdc._goes_on() -%}
         {#- before it reads or alters anything; dbt's own `incremental` keeps no such note -#}
         {%- do spark_cdc._refuse_other_arguments('changes', load_cached_relation(this)) -%}
@@ -115,6 +116,7 @@
     {%- set query = spark_cdc._as_stored(adapter.dispatch('changes', 'spark_cdc')(
         relation, format, table, key, reading.columns, database, schema, dialect, messages, raw_columns, time_zone
     ), reading) -%}
+    {%- do spark_cdc._require_functions('changes', format, query) -%}
     {%- if spark_cdc._is_run() and spark_cdc._fills_back() -%}
         {%- do spark_cdc._fill_back(query, reading) -%}
         {%- set query = spark_cdc._nothing_new() -%}

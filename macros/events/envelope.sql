@@ -120,7 +120,7 @@ documents as (
         {%- endif %}
         parsed.document.numbers_quoted as numbers_quoted,
         parsed.document.not_as_declared as not_as_declared,
-        size(parsed.document.message) as number_of_messages,
+        coalesce(size(parsed.document.message), -1) as number_of_messages,
         get(parsed.document.message, 0) as message,
         parsed.key_names as key_names
         {%- if header.get('nested') %},

@@ -26,6 +26,7 @@
             'format': format, 'dialect': spark_cdc._dialect_or_default(format, dialect),
         }, raw_columns),
     }) -%}
+    {%- do spark_cdc._require_spark('messages') -%}
     {%- if spark_cdc._is_run() and config.get('materialized') == 'cdc_log' and spark_cdc._goes_on() -%}
         {#- before it reads or alters anything; dbt's own `incremental` keeps no such note -#}
         {%- do spark_cdc._refuse_other_arguments('messages', load_cached_relation(this)) -%}
@@ -36,7 +37,9 @@
             'messages', spark_cdc._positions_of_messages(this), spark_cdc._positions_of_messages(relation, raw_columns), relation
         ) -%}
     {%- endif -%}
-    {{- return(adapter.dispatch('messages', 'spark_cdc')(relation, format, dialect, raw_columns)) -}}
+    {%- set query = adapter.dispatch('messages', 'spark_cdc')(relation, format, dialect, raw_columns) -%}
+    {%- do spark_cdc._require_functions('messages', format, query) -%}
+    {{- return(query) -}}
 {%- endmacro -%}
 
 {%- macro default__messages(relation, format, dialect, raw_columns) -%}

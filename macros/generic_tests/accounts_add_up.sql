@@ -1,6 +1,7 @@
 {#-
     For a model made by `accounts` or `ledger`. A row returned is a topic (and run, of a ledger) whose accounts do not add up to
-    the messages read, or where other messages were counted than the messages models hold.
+    the messages read, or where other messages were counted than the messages models hold. A row that two runs at the same time
+    both wrote to a ledger counts once.
 
     messages  the list of models that the accounts were made from
 -#}
@@ -40,7 +41,18 @@ counted as (
         {{ batch }} as batch,
         sum(read) as read,
         sum({{ spark_cdc._account_names() | join(' + ') }}) as in_accounts
-    from {{ model }}
+    from {% if 'batch' in columns -%}
+    (
+        -- two runs at the same time may both have entered a run
+        select *, row_number() over (
+            partition by batch, topic, database_name, schema_name, table_name order by read
+        ) as copy
+        from {{ model }}
+    )
+    where copy = 1
+    {%- else -%}
+    {{ model }}
+    {%- endif %}
     group by topic, {{ batch }}
 
 )

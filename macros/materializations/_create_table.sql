@@ -19,12 +19,22 @@
 {#-
     A batch changes few rows of many files: those rows are marked, and the files are not written anew. What the model's own
     `tblproperties` say comes first.
+
+    To read the messages of a log costs hundreds of times what it costs to read their bytes, and a task reads whole row groups. With
+    Iceberg's own sizes one task parses 128 MB of compressed text while all others wait. Measured: decision 0019.
 -#}
 {%- macro _properties_clause(file_format) -%}
     {%- set properties = {
         'iceberg': {'write.merge.mode': 'merge-on-read'},
         'delta': {'delta.enableDeletionVectors': 'true'},
     }[file_format] -%}
+    {%- if file_format == 'iceberg' and config.get('materialized') == 'cdc_log' -%}
+        {%- do properties.update({
+            'write.parquet.row-group-size-bytes': '8388608',
+            'read.split.target-size': '4194304',
+            'read.split.open-file-cost': '131072',
+        }) -%}
+    {%- endif -%}
     {%- do properties.update(config.get('tblproperties') or {}) -%}
     {%- set built_with = spark_cdc._built_with_text(spark_cdc._built_with(model)) -%}
     {%- if built_with -%}

@@ -75,8 +75,8 @@
 {%- macro _key_list(columns, filter='') -%}
     {%- set lists = [] -%}
     {%- for column in columns -%}
-        {%- set literal = "case when typeof(" ~ column ~ ") = 'string' then concat(" ~ spark_cdc._literal("cast(X'") ~ ', hex('
-            ~ column ~ '), ' ~ spark_cdc._literal("' as string)") ~ ') when typeof(' ~ column
+        {%- set literal = "case when typeof(" ~ column ~ ") = 'string' then concat(" ~ spark_cdc._literal("cast(X'") ~ ', hex(cast('
+            ~ column ~ ' as string)), ' ~ spark_cdc._literal("' as string)") ~ ') when typeof(' ~ column
             ~ ") in ('tinyint', 'smallint', 'int', 'bigint') then cast(" ~ column ~ ' as string) end' -%}
         {%- do lists.append('collect_set(' ~ literal ~ ') ' ~ filter) -%}
     {%- endfor -%}

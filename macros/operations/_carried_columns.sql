@@ -5,7 +5,7 @@
 -#}
 {%- macro _carried_columns(relation, format, dialect, columns, of_this_table, messages, raw_columns) -%}
     {%- set type_codes = spark_cdc._header_of(format, dialect).get('type_codes') or format -%}
-    {%- set type = "cdc_type('" ~ type_codes ~ "', source_type).spark_type" if spark_cdc._has_python_functions()
+    {%- set type = "cdc_type('" ~ type_codes ~ "', source_type).spark_type" if spark_cdc._has_function('cdc_type')
         else 'cast(null as string)' -%}
 with {{ spark_cdc._envelope(
     relation, format, dialect, raw_columns,
@@ -62,8 +62,4 @@ select
     {{ type }} as type
 from columns
 order by name
-{%- endmacro -%}
-
-{%- macro _has_python_functions() -%}
-    {{- return(execute and run_query("show functions like 'cdc_type'").rows | length > 0) -}}
 {%- endmacro -%}

@@ -30,7 +30,10 @@ select
     {{ spark_cdc._account_counts() }}
 from message_accounts
 {%- if spark_cdc._goes_on() %}
-where not exists (select 1 from {{ this }} as entered where entered.batch = message_accounts.batch)
+where not exists (
+    select 1 from {{ this }} as entered
+    where entered.batch = message_accounts.batch and entered.topic <=> message_accounts.topic
+)
 {%- endif %}
 group by batch, topic, database_name, schema_name, table_name
 {%- endmacro -%}

@@ -58,7 +58,7 @@
     {%- endfor -%}
     {%- set fold = namespace(integer=words[0]) -%}
     {%- for word in words[1:] -%}
-        {%- set fold.integer = 'cast(' ~ fold.integer ~ ' * 4294967296BD + ' ~ word ~ ' as decimal(38,0))' -%}
+        {%- set fold.integer = 'try_cast(try_add(try_multiply(' ~ fold.integer ~ ', 4294967296BD), ' ~ word ~ ') as decimal(38,0))' -%}
     {%- endfor -%}
     {%- set padded = "case when length(digits) between 2 and 32 then "
         ~ "lpad(digits, 32, case when digits < '8' then '0' else 'F' end) end" -%}

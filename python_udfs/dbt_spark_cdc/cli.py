@@ -155,6 +155,7 @@ def _run(
         return [[] for _ in files]
     try:
         from dbt_spark_cdc.local_spark import local_spark, quiet_spark
+        from dbt_spark_cdc.registry import UnsupportedSparkError
 
         with quiet_spark(), local_spark(size) as spark:
             return decoder.states(spark, files) if state else decoder.changes(spark, files)
@@ -162,6 +163,8 @@ def _run(
         raise click.ClickException(
             f"decode needs Spark, which is not installed ({error}); type pip install 'dbt-spark-cdc[dbt]'."
         ) from None
+    except UnsupportedSparkError as error:
+        raise click.ClickException(f"decode needs Spark 4.0 or newer: {error}.") from None
 
 
 def _source(file: str) -> Source:

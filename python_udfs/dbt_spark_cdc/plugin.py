@@ -3,7 +3,8 @@
 dbt creates the plugin on every command, before it connects. It then only puts two small wrappers around the
 Spark adapter: one where a connection is opened, which knows the method, and one where a statement of
 `method: session` is run, which registers the functions before the first one. Nothing here may break dbt, so
-every failure ends as one log line.
+every failure ends as one log line. A statement whose functions do not run on the workers fails
+with one sentence.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 import re
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,8 +24,10 @@ from dbt.plugins.manager import dbtPlugin
 from dbt_common.events.base_types import EventLevel
 from dbt_common.events.functions import fire_event
 from dbt_common.events.types import Note
+from dbt_common.exceptions import DbtRuntimeError
 
-from dbt_spark_cdc.registry import register
+from dbt_spark_cdc.registry import OLDEST_SPARK, register, version_of
+from dbt_spark_cdc.workers import functions_in, is_remote, why_not
 
 _CONNECTIONS = "dbt.adapters.spark.connections"
 _WRAPPED = "_spark_cdc_wrapped"
@@ -39,7 +43,15 @@ class _State:
     """What this process has done already; guarded by `_lock`."""
 
     prepared_session: Any = None
+    is_registered = False
     said_unavailable = False
+    # Name of a function that was tried on the workers -> why it does not run there, or None.
+    tried: dict[str, str | None]
+
+    @classmethod
+    def begin(cls, session: Any) -> None:
+        """Remember the session that is prepared now."""
+        cls.prepared_session, cls.is_registered, cls.tried = session, False, {}
 
 
 class SparkCdcPlugin(dbtPlugin):
@@ -99,6 +111,7 @@ def _wrap_execute(cursor: Any) -> None:
     @functools.wraps(original)
     def execute(self: Any, sql: str, *parameters: Any) -> None:
         _prepare_session(self.server_side_parameters)
+        _refuse_what_workers_lack(sql)
         return original(self, sql, *parameters)
 
     setattr(execute, _WRAPPED, True)
@@ -116,13 +129,40 @@ def _prepare_session(parameters: dict[str, str]) -> None:
         except Exception:
             # The statement itself will meet the same error, and dbt reports it better than we could.
             return
-        _State.prepared_session = session
+        _State.begin(session)
         try:
+            if is_remote(session):
+                _quieten_connect()
             _keep_generated_code_compilable(session)
+            if version_of(session) < OLDEST_SPARK:
+                # The models say so themselves, each with one sentence.
+                return
             names = register(session)
+            _State.is_registered = True
             _say(f"spark_cdc: {len(names)} functions registered in the Spark session")
         except Exception as error:
             _say_failure(error)
+
+
+def _refuse_what_workers_lack(sql: str) -> None:
+    """Try the functions of a statement on a worker first: its tasks would fail again and again."""
+    names = functions_in(sql)
+    if not names:
+        return
+    with _lock:
+        if not _State.is_registered:
+            return
+        new = names - _State.tried.keys()
+        if new:
+            _State.tried |= dict.fromkeys(new, why_not(_State.prepared_session, new))
+        reasons = [reason for name, reason in _State.tried.items() if name in names and reason]
+    if reasons:
+        raise DbtRuntimeError(reasons[0])
+
+
+def _quieten_connect() -> None:
+    """Before each statement dbt-spark sets all its settings, and Connect warns of each that it cannot set."""
+    warnings.filterwarnings("ignore", module=r"pyspark\.sql\.connect\.")
 
 
 def _keep_generated_code_compilable(session: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dbt_spark_cdc.functions.decode_binary import decode_binary_arrow
 from dbt_spark_cdc.functions.detect import detect_arrow
@@ -16,6 +16,7 @@ from dbt_spark_cdc.functions.mongo_documents import (
 )
 from dbt_spark_cdc.functions.mongo_patches import mongo_patched_arrow
 from dbt_spark_cdc.functions.type_name import type_name_arrow
+from dbt_spark_cdc.workers import ship
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,6 +30,7 @@ class SqlFunction(NamedTuple):
     returns: str
 
 
+OLDEST_SPARK, FIRST_WITH_ARROW_FUNCTIONS = (4, 0), (4, 1)
 MONGO_UPDATE = "fields map<string,string>, patches map<string,string>"
 
 SQL_FUNCTIONS = (
@@ -45,6 +47,10 @@ SQL_FUNCTIONS = (
 )
 
 
+class UnsupportedSparkError(RuntimeError):
+    """The session is of a Spark that the functions do not run on."""
+
+
 def register(spark: SparkSession) -> list[str]:
     """Register the package's functions in a Spark session and return their names.
 
@@ -52,28 +58,69 @@ def register(spark: SparkSession) -> list[str]:
     Calling it again replaces them with themselves. In `dbt run` with `method: session` the dbt plugin calls
     it; in a notebook or over Spark Connect, call it once per session.
 
-    The functions travel to the workers by name, so each worker's Python must be able to import
-    `dbt_spark_cdc`: install the same version there (`pip install dbt-spark-cdc`). In local mode it is enough
-    that `PYSPARK_PYTHON` is the interpreter that has the package.
+    Workers on other machines get the package from here. What it imports must be installed there:
+    `pip install 'dbt-spark-cdc[worker]'`, with `dts` and `mongodb` for the formats of those names. In local
+    mode it is enough that `PYSPARK_PYTHON` is the interpreter that has the package.
 
-    Needs Spark 4.1 or newer (`arrow_udf`) and pyarrow. Raises TypeError when `spark` is not a session and
-    RuntimeError when Spark is too old.
+    Needs Spark 4.0 or newer and pyarrow. Raises TypeError when `spark` is not a session and
+    UnsupportedSparkError, a RuntimeError, when Spark is too old.
     """
     if not hasattr(spark, "udf"):
         raise TypeError(
             f"dbt_spark_cdc.register: argument spark must be a SparkSession; got {type(spark).__name__}"
         )
-    try:
-        from pyspark.sql.functions import ArrowUDFType, arrow_udf
-    except ImportError as error:
-        raise RuntimeError(
-            "dbt_spark_cdc.register: argument spark must be a session of Spark 4.1 or newer; "
+    if version_of(spark) < OLDEST_SPARK:
+        raise UnsupportedSparkError(
+            "dbt_spark_cdc.register: argument spark must be a session of Spark 4.0 or newer; "
             f"got Spark {spark.version}"
-        ) from error
+        )
+    ship(spark)
     for function in SQL_FUNCTIONS:
-        # Spark would rather resolve the type hints, which it cannot: the modules do not import pyarrow.
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="It is preferred to specify type hints")
-            udf = arrow_udf(function.arrow, function.returns, ArrowUDFType.SCALAR)
-        spark.udf.register(function.name, udf)
+        spark.udf.register(function.name, _udf(spark, function))
     return [function.name for function in SQL_FUNCTIONS]
+
+
+def version_of(spark: SparkSession) -> tuple[int, int]:
+    """Return a session's version of Spark: major and minor."""
+    major, minor = spark.version.split(".")[:2]
+    return int(major), int(minor)
+
+
+def _udf(spark: SparkSession, function: SqlFunction) -> Any:
+    if version_of(spark) < FIRST_WITH_ARROW_FUNCTIONS:
+        return _row_udf(function)
+    from pyspark.sql.functions import ArrowUDFType, arrow_udf
+
+    # Spark would rather resolve the type hints, which it cannot: the modules do not import pyarrow.
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="It is preferred to specify type hints")
+        return arrow_udf(function.arrow, function.returns, ArrowUDFType.SCALAR)
+
+
+def _row_udf(function: SqlFunction) -> Any:
+    """Call the same Arrow function row by row: slower, but all that Spark 4.0 knows of its types."""
+    from pyspark.sql.functions import udf
+
+    by_arrow = function.arrow
+
+    def by_row(*values: Any) -> Any:
+        import pyarrow as pa
+
+        return plain(by_arrow(*(pa.array([value]) for value in values))[0])
+
+    return udf(by_row, function.returns, useArrow=False)
+
+
+def plain(value: Any) -> Any:
+    """Return an Arrow scalar as what a Python function of Spark returns: a map as a dictionary."""
+    import pyarrow as pa
+
+    if not value.is_valid:
+        return None
+    if isinstance(value, pa.MapScalar):
+        return dict(value.as_py())
+    if isinstance(value, pa.StructScalar):
+        return {name: plain(part) for name, part in value.items()}
+    if isinstance(value, pa.ListScalar):
+        return [plain(part) for part in value]
+    return value.as_py()

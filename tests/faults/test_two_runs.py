@@ -14,6 +14,7 @@ import pytest
 from kills import PLAIN_RUN, TABLES, Siege, Worker, running
 
 ANOTHER_RUN = " at the same time as this one, and its rows may be wrong now. Run `dbt retry`"
+BUILD = ["build"]
 # What a run may end with when another one is at work, beside success.
 SENTENCES = (
     ANOTHER_RUN,
@@ -110,15 +111,39 @@ def test_rows_computed_before_another_run_wrote(
     must_be_right(siege, quick)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["stg_messages", "stg_profiles_changes"])
+def test_one_plain_build_heals_what_two_builds_appended(
+    siege: Siege, workers: tuple[Worker, Worker], model: str
+) -> None:
+    """Both have read the same messages before one of them appends: the second copies count once."""
+    slow, quick = workers
+    siege.workload.goes_on()
+    has_read = Gate(siege, f"has_read_for_{model}")
+    slow.tell(run=BUILD, stops=[has_read.at("insert into", "before", model)])
+    has_read.wait_until_reached()
+    quick.must_run(BUILD)
+    has_read.open()
+    assert slow.answer() is not None
+
+    offsets = [row.get("_cdc_offset", row.get("offset")) for row in quick.tables()[model]]
+    assert len(set(offsets)) < len(offsets), "nothing was appended twice: this test shows nothing"
+    quick.must_run(BUILD)
+    siege.must_equal_the_reference(quick.tables())
+    siege.workload.goes_on()
+    quick.must_run(BUILD)
+    must_be_right(siege, quick)
+
+
 class Gate:
     """A place in a run where it waits until it may go on."""
 
     def __init__(self, siege: Siege, name: str) -> None:
         self._file = siege.folder / f"{name}.open"
 
-    def at(self, statement: str, when: str) -> dict[str, Any]:
-        """The gate stands at a statement of the model `profiles`."""
-        return {"model": "profiles", "statement": statement, "when": when, "wait_for": str(self._file)}
+    def at(self, statement: str, when: str, model: str = "profiles") -> dict[str, Any]:
+        """The gate stands at a statement of a model."""
+        return {"model": model, "statement": statement, "when": when, "wait_for": str(self._file)}
 
     def wait_until_reached(self) -> None:
         """A run stands before it."""

@@ -30,6 +30,8 @@ JARS = {
 }
 # Of modules that would take long on each lake: `make delta` asks for the other one.
 LAKES_ASKED_FOR = tuple(os.environ.get("SPARK_CDC_LAKES", "iceberg").split())
+# dbt-spark turns ANSI off in each session of its own, and cannot in those of a Thrift server: `make ansi` has it on.
+HAS_ANSI = bool(os.environ.get("SPARK_CDC_ANSI"))
 RAW_SCHEMA = (
     "topic string, `partition` int, `offset` bigint, `timestamp` timestamp, `key` binary, `value` binary, "
     "headers array<struct<`key`: string, `value`: binary>>"
@@ -130,6 +132,8 @@ class Project:
             if event.info.name == "JinjaLogInfo":
                 logged.append(event.info.msg)
 
+        if HAS_ANSI:
+            _keep_ansi_on()
         with _inside(self.folder):
             return Run(dbtRunner(callbacks=[keep]).invoke(command), logged)
 
@@ -159,6 +163,19 @@ class Project:
                 shutil.rmtree(target)
             else:
                 target.unlink()
+
+
+def _keep_ansi_on() -> None:
+    from dbt.adapters.spark.connections import SparkCredentials
+
+    force_off = SparkCredentials.__post_init__
+    if force_off.__name__ != "keep_on":
+
+        def keep_on(self: SparkCredentials) -> None:
+            force_off(self)
+            self.server_side_parameters["spark.sql.ansi.enabled"] = "true"
+
+        SparkCredentials.__post_init__ = keep_on
 
 
 class Lake:

@@ -113,7 +113,7 @@ def files() -> dict[str, str]:
         "models/some_things.sql": f"{{{{ spark_cdc.changes(messages=ref('some_messages'), dialect='canal', {OF_TOPIC}) }}}}\n",
         "models/things.sql": log(),
         "models/misspelt.sql": log("thinks"),
-        "models/documented.sql": log(config=", tblproperties={'write.merge.mode': 'copy-on-write'}, persist_docs={'relation': true, 'columns': true}, "
+        "models/documented.sql": log(config=", tblproperties={'write.merge.mode': 'copy-on-write', 'read.split.target-size': '1000000'}, persist_docs={'relation': true, 'columns': true}, "
             f'pre_hook="{hook.format("pre")}", post_hook="{hook.format("post")}"'),
         "models/contracted.sql": log(),
         "models/once/broken_contract.sql": log(),
@@ -256,6 +256,19 @@ def test_merges_mark_rows_unless_the_model_says_otherwise(
     for name, mode in {"things": "merge-on-read", "documented": "copy-on-write"}.items():
         found = {row["key"]: row["value"] for row in lake.rows(f"show tblproperties {SCHEMA}.{name}")}
         assert found["write.merge.mode"] == mode
+
+
+def test_a_log_is_stored_in_pieces_that_one_task_reads_soon(lake: Lake, project: Project, source: Source) -> None:
+    """Other tables keep the lake's own sizes, and a model may say its own."""
+    pieces = {
+        "write.parquet.row-group-size-bytes": "8388608",
+        "read.split.target-size": "4194304",
+        "read.split.open-file-cost": "131072",
+    }
+    wanted = {"messages": pieces, "things": pieces, "documented": pieces | {"read.split.target-size": "1000000"}}
+    for name, sizes in (wanted | {"things_history": {}}).items():
+        found = {row["key"]: row["value"] for row in lake.rows(f"show tblproperties {SCHEMA}.{name}")}
+        assert {key: found[key] for key in pieces if key in found} == sizes, name
 
 
 def test_a_full_refresh_replaces_the_table_in_place(project: Project, lake: Lake, source: Source) -> None:

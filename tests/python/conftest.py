@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+# `make ansi`: all tests with ANSI on, which the goldens have in any case.
+HAS_ANSI = bool(os.environ.get("SPARK_CDC_ANSI"))
 PACKAGE_PATH = str(REPOSITORY / "python_udfs")
 
 # The workers import the package too; with an editable install both lines change nothing.
@@ -30,7 +32,7 @@ def repository() -> Path:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
-    """A local session that has the package's functions; ANSI is off, as dbt-spark forces it.
+    """A local session that has the package's functions; ANSI is off, as dbt-spark forces it in a session of its own.
 
     tests/conftest.py ends it.
     """
@@ -50,6 +52,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
         .config("spark.sql.adaptive.enabled", "false")
         .config("spark.sql.codegen.wholeStage", "false")
         .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+        # Nobody reads the plans that Spark prints of each query: a third of the time of a wide one.
+        .config("spark.sql.debug.maxToStringFields", "0")
         .config("spark.ui.enabled", "false")
         .config("spark.sql.ansi.enabled", "false")
         .config("spark.sql.shuffle.partitions", "1")
@@ -71,11 +75,21 @@ def library() -> MacroLibrary:
 @pytest.fixture(scope="session")
 def session(spark: SparkSession) -> SparkSession:
     """A session whose time zone is far from UTC: no result may depend on it."""
+    return _far_from_utc(spark, ansi=HAS_ANSI)
+
+
+@pytest.fixture(scope="session")
+def ansi_session(spark: SparkSession) -> SparkSession:
+    """The same with ANSI on, as Spark 4 has it where dbt-spark's setting does not reach: a Thrift server."""
+    return _far_from_utc(spark, ansi=True)
+
+
+def _far_from_utc(spark: SparkSession, ansi: bool) -> SparkSession:
     from dbt_spark_cdc import register
 
     session = spark.newSession()
     register(session)
-    session.conf.set("spark.sql.ansi.enabled", "false")
+    session.conf.set("spark.sql.ansi.enabled", str(ansi).lower())
     session.conf.set("spark.sql.shuffle.partitions", "1")
     session.conf.set("spark.sql.session.timeZone", "America/St_Johns")
     return session

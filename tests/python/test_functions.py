@@ -7,12 +7,13 @@ import doctest
 import json
 import subprocess
 import sys
+import types
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from dbt_spark_cdc import register
+from dbt_spark_cdc import register, registry, workers
 from dbt_spark_cdc.functions import decode_binary as decode_binary_module
 from dbt_spark_cdc.functions import detect as detect_module
 from dbt_spark_cdc.functions import dts_avro as dts_avro_module
@@ -20,8 +21,10 @@ from dbt_spark_cdc.functions import mongo_documents as mongo_documents_module
 from dbt_spark_cdc.functions import type_name as type_name_module
 from dbt_spark_cdc.functions.decode_binary import decode_binary
 from dbt_spark_cdc.functions.detect import RULES, alike, detect
+from dbt_spark_cdc.functions.dts_avro import dts_avro
 from dbt_spark_cdc.functions.type_name import type_name
 from dbt_spark_cdc.inputs import read_messages
+from dbt_spark_cdc.registry import UnsupportedSparkError
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -779,6 +782,101 @@ def test_registering_again_changes_nothing(spark: Any) -> None:
     names += ["cdc_mongo_update", "cdc_mongo_update_description", "cdc_mongo_patched"]
     assert register(spark) == register(spark) == names
     assert bytes(spark.sql("select cdc_decode_binary('6a', 'hex')").first()[0]) == b"j"
+
+
+# Each function, of values and of nulls.
+CALLS = [
+    "cdc_decode_binary(text, 'hex')",
+    "cdc_decode_binary(cast(null as string), 'hex')",
+    "cdc_type('canal', 'decimal(20,4)')",
+    "cdc_type('canal', text)",
+    "cdc_detect(document)",
+    "cdc_dts_avro(cast(text as binary))",
+    "cdc_mongo_fields(document)",
+    "cdc_mongo_fields('{}')",
+    'cdc_mongo_update(\'{"_id": 1}\', \'{"$set": {"a.b": 1}, "$unset": {"c": true}}\')',
+    "cdc_mongo_update_description('{\"_id\": 1}', '{}', array('b.c'), array(named_struct('field', 'd', 'size', 2)))",
+    "cdc_mongo_update_description('{\"_id\": 1}', null, null, null)",
+    'cdc_mongo_patched(\'{"a":1}\', array(array(\'[{"op":"set","path":"doc.b","value":2}]\'), array(\'x\')))',
+    "cdc_mongo_patched(null, array())",
+]
+
+
+def test_row_by_row_as_on_spark_4_0_the_functions_answer_the_same(
+    spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark 4.0 has no Arrow functions."""
+    monkeypatch.setattr(registry, "FIRST_WITH_ARROW_FUNCTIONS", (999, 0))
+    by_row = spark.newSession()
+    register(by_row)
+    query = f"""
+        select {", ".join(CALLS)}
+        from values ('6a', '{{"ts_ms": 1, "note": null}}'), ('x', null), (null, '{{') as given(text, document)
+    """
+    assert by_row.sql(query).schema == spark.sql(query).schema
+    rows = by_row.sql(query).collect()
+    assert rows == spark.sql(query).collect()
+    assert bytes(rows[0][0]) == b"j" and len(rows) == 3
+
+
+def test_what_is_sent_to_workers_answers_without_the_repository(tmp_path: Path) -> None:
+    """From the zip alone: its modules, the schema of records and the type codes."""
+    program = f"""
+import sys
+sys.path.insert(0, {str(workers.zipped())!r})
+from dbt_spark_cdc.functions import dts_avro, type_name
+assert ".zip" in type_name.__file__ and ".zip" in dts_avro.__file__
+assert all(".zip" in str(file) for file in type_name.seed_files())
+print(type_name.type_name("canal", "decimal(20,4)").spark_type, dts_avro.dts_avro(b"x"))
+import dbt_spark_cdc.registry
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, check=True, capture_output=True, text=True
+    )
+    assert done.stdout.split() == ["decimal(20,4)", dts_avro(b"x")]
+
+
+@pytest.mark.parametrize(
+    ("master", "sent"),
+    [
+        ("local", 0),
+        ("local[2]", 0),
+        ("local[*]", 0),
+        ("local-cluster[2,1,1024]", 1),
+        ("spark://host:7077", 1),
+        ("yarn", 1),
+    ],
+)
+def test_the_package_goes_to_workers_on_other_machines(master: str, sent: int) -> None:
+    files: list[str] = []
+    context = types.SimpleNamespace(master=master, addPyFile=files.append)
+    workers.ship(types.SimpleNamespace(sparkContext=context))  # type: ignore[arg-type]
+    assert [Path(file).name for file in files] == ["dbt_spark_cdc.zip"] * sent
+
+
+def test_workers_that_run_the_functions_are_no_error(spark: Any) -> None:
+    assert workers.why_not(spark, set(workers.PROBES)) is None
+    assert set(workers.PROBES) == {function.name for function in registry.SQL_FUNCTIONS}
+
+
+def test_workers_without_a_module_are_one_sentence(spark: Any) -> None:
+    session = spark.newSession()
+
+    def fails(text: str) -> str:
+        raise ModuleNotFoundError("No module named 'pyarrow'")
+
+    session.udf.register("cdc_mongo_fields", fails)
+    assert workers.why_not(session, {"cdc_mongo_fields"}) == (
+        "spark_cdc: Spark's workers cannot run cdc_mongo_fields: ModuleNotFoundError: No module named 'pyarrow'. Install on "
+        "each worker, in the Python that it runs: pip install 'dbt-spark-cdc[worker,dts,mongodb]'. See "
+        "docs/how-to/run-on-a-cluster.md."
+    )
+
+
+def test_a_session_of_an_old_spark_is_refused() -> None:
+    session = types.SimpleNamespace(udf=None, version="3.5.8")
+    with pytest.raises(UnsupportedSparkError, match=r"a session of Spark 4.0 or newer; got Spark 3.5.8"):
+        register(session)  # type: ignore[arg-type]
 
 
 def test_registering_in_what_is_no_session_says_what_is_wanted() -> None:

@@ -98,7 +98,7 @@ MODELS = {
         union all select * from values ('t', 0, 4L), ('t', 2, 1L) as raw(topic, partition, offset)
     """,
     "messages_good": """
-        select * from values
+        select *, timestamp'2026-01-01' as batch from values
             ('t', 0, 1L, 'rows', 'shop', cast(null as string), 'orders', 'INSERT', array(), {{ no_error() }}),
             ('t', 0, 2L, 'ddl', 'shop', null, 'orders', 'ALTER', array(), null),
             ('t', 0, 3L, 'rows', 'shop', null, 'items', 'UPDATE_BEFOR', array(7.0), null),
@@ -111,16 +111,21 @@ MODELS = {
     "messages_bad": """
         select * from {{ ref('messages_good') }} where not (partition = 1 and offset = 2)
         union all select * from {{ ref('messages_good') }} where partition = 0 and offset = 2
-        union all select * from values
+        union all select *, timestamp'2026-01-01' as batch from values
             ('t', 1, 8L, 'rows', 'shop', null, 'items', 'UPDATE_AFTER', array(7.0), null),
             ('t', 1, 9L, 'rows', 'shop', null, 'orders', 'INSERT', array(), null)
         as messages(
             topic, partition, offset, kind, database_name, schema_name, table_name, op, sequence, error
         )
     """,
+    "messages_of_two_runs_at_once": """
+        select * from {{ ref('messages_good') }}
+        union all select * except (batch), timestamp'2026-01-01 00:00:01' as batch
+        from {{ ref('messages_good') }} where partition = 0
+    """,
     "messages_that_raw_no_longer_has": """
         select * from {{ ref('messages_good') }}
-        union all select * from values
+        union all select *, timestamp'2026-01-01' as batch from values
             ('t', 0, 0L, 'ddl', 'shop', null, 'orders', 'ALTER', array(), null),
             ('t', 7, 3L, 'ddl', 'shop', null, 'orders', 'ALTER', array(), null),
             ('t', 0, 2L, 'unreadable', 'shop', null, 'orders', 'INSERT', array(), {{ error('offset_taken') }}),
@@ -310,14 +315,20 @@ MODELS = {
     """,
     "ledger_good": """
         select * from values
-            ('t', timestamp_seconds(1767229200), 4, 2, 1, 0, 1, 0, 0),
-            ('t', timestamp_seconds(1767232800), 1, 0, 0, 0, 0, 1, 0)
-        as ledger(topic, batch, read, applied, superseded, duplicate, control, unrouted, rejected)
+            ('t', 'shop', null, 'orders', timestamp_seconds(1767229200), 4, 2, 1, 0, 1, 0, 0),
+            ('t', 'shop', null, 'orders', timestamp_seconds(1767232800), 1, 0, 0, 0, 0, 1, 0)
+        as ledger(
+            topic, database_name, schema_name, table_name, batch, read, applied, superseded, duplicate, control, unrouted, rejected
+        )
+    """,
+    "ledger_of_two_runs_at_once": """
+        select * from {{ ref('ledger_good') }}
+        union all select * from {{ ref('ledger_good') }} where read = 4
     """,
     "ledger_bad": """
-        select topic, batch, read, applied, superseded, duplicate, control, 0 as unrouted, rejected
+        select * except (unrouted, rejected), 0 as unrouted, rejected
         from {{ ref('ledger_good') }}
-        union all select 't', timestamp_seconds(0), 1, 1, 0, 0, 0, 0, 0
+        union all select 't', 'shop', null, 'orders', timestamp_seconds(0), 1, 1, 0, 0, 0, 0, 0
     """,
     "current_with_unknown_values": """
         select * from values (1, array('note', 'name')), (2, null) as rows(id, _cdc_absent)
@@ -439,11 +450,17 @@ CASES = [
         "messages_bad",
         {"raw": "ref('raw_good')"},
         found=(
-            "t 0 2 the messages model has it 2 times, the raw table 1",
+            "t 0 2 one run read it 2 times, the raw table has it 1",
             "t 1 2 the messages model lacks it",
             "t 1 8 the raw table lacks it",
             "t 1 9 the raw table lacks it",
         ),
+    ),
+    Case(
+        "messages that two runs at the same time have both appended pass",
+        "every_message_accounted_for",
+        "messages_of_two_runs_at_once",
+        {"raw": "ref('raw_good')", "changes": ["ref('changes_of_orders')", "ref('changes_of_items')"]},
     ),
     Case(
         "messages that were deleted from raw since, and those of a topic made anew that were read once more, pass",
@@ -476,7 +493,7 @@ CASES = [
         "messages_bad",
         {"raw": "ref('raw_good')", "changes": ["ref('changes_of_orders')", "ref('changes_of_items')"]},
         found=(
-            "t 0 2 the messages model has it 2 times, the raw table 1",
+            "t 0 2 one run read it 2 times, the raw table has it 1",
             "t 1 2 the messages model lacks it",
             "t 1 8 changes_of_items lacks it",
             "t 1 9 changes_of_orders lacks it",
@@ -683,6 +700,12 @@ CASES = [
         "accounts that add up pass",
         "accounts_add_up",
         "ledger_good",
+        {"messages": ["ref('messages_of_runs')"]},
+    ),
+    Case(
+        "a run that two runs at the same time have both entered counts once",
+        "accounts_add_up",
+        "ledger_of_two_runs_at_once",
         {"messages": ["ref('messages_of_runs')"]},
     ),
     Case(

@@ -190,3 +190,47 @@ def test_no_query_comes_near_the_depth_at_which_spark_gives_up(
                 )
     finally:
         session.conf.unset("spark.sql.analyzer.maxIterations")
+
+
+@pytest.mark.parametrize("version", ["2.4.8", "3.5.1", "3.5.8-amzn-0"])
+def test_an_old_spark_is_one_sentence(repository: Path, version: str) -> None:
+    library = MacroLibrary(repository)
+    library._macros |= {"_is_run": lambda: True, "_spark_version": lambda: version}
+    with pytest.raises(CompilerError) as refused:
+        library.call("_require_spark", "messages")
+    assert str(refused.value) == (
+        f"spark_cdc.messages: Spark must be 4.0 or newer; got Spark {version}. Run this model on a newer Spark: an older one "
+        "cannot parse the SQL of this package, or reads times wrong."
+    )
+
+
+@pytest.mark.parametrize("version", ["4.0.0", "4.1.3", "4.2.0-SNAPSHOT", "10.0.0"])
+def test_a_newer_spark_is_taken(repository: Path, version: str) -> None:
+    library = MacroLibrary(repository)
+    library._macros |= {"_is_run": lambda: True, "_spark_version": lambda: version}
+    library.call("_require_spark", "messages")
+
+
+def test_formats_that_need_functions_are_refused_where_there_are_none(repository: Path) -> None:
+    """A Thrift server has no session that could register them."""
+    plain, library = MacroLibrary(repository), MacroLibrary(repository)
+    asked: list[str] = []
+    library._macros |= {"_is_run": lambda: True, "_has_function": lambda name: asked.append(name)}
+    for format_name, dialects in library.formats().items():
+        sql = plain.messages("raw", format_name)
+        for dialect in dialects:
+            sql += plain.decoded("raw", format_name, dialect)
+        if "cdc_mongo_" in sql or "cdc_dts_" in sql:
+            assert format_name in ("debezium_mongodb", "drs_mongodb", "dts_avro")
+            with pytest.raises(CompilerError) as refused:
+                library.call("_require_functions", "messages", format_name, sql)
+            assert str(refused.value) == (
+                "spark_cdc.messages: argument `format` must be one that built-in SQL reads, where the session has no Python "
+                f"functions; got `{format_name}`. These formats need the functions: debezium_mongodb, drs_mongodb, dts_avro. "
+                "Run their models with a target of `method: session`, which may be a local Spark, a cluster or Spark Connect, "
+                "and install dbt-spark-cdc beside dbt. With thrift, http and odbc there are no such functions; all other formats "
+                "work there."
+            )
+        else:
+            library.call("_require_functions", "messages", format_name, sql)
+    assert set(asked) == {"cdc_dts_avro", "cdc_mongo_fields"}

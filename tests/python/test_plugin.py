@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import types
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import dbt_spark_cdc
 import pytest
 import yaml
+from dbt_common.exceptions import DbtRuntimeError
 from dbt_spark_cdc import plugin as plugin_module
 from dbt_spark_cdc.plugin import SparkCdcPlugin
 from dbt_spark_cdc.registry import SQL_FUNCTIONS
@@ -176,6 +178,8 @@ class FakeConnection:
 class FakeSession:
     """Looks like a session that runs, as far as the plugin looks."""
 
+    version = "4.1.3"
+
     def __init__(self) -> None:
         self._sc = types.SimpleNamespace(_jsc=object())
         self.settings: dict[str, str] = {}
@@ -239,6 +243,64 @@ def test_generated_methods_stay_small_enough_to_be_compiled(
     adapter.manager.open(FakeConnection("session"))
     adapter.cursor().execute("select 1")
     assert adapter.session.settings == {"spark.sql.codegen.hugeMethodLimit": kept}
+
+
+def test_functions_are_tried_on_a_worker_before_the_first_statement_that_calls_them(
+    adapter: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = []
+
+    def why_not(spark: Any, names: set[str]) -> str | None:
+        tried.append((spark, names))
+        return "Spark's workers cannot" if "cdc_dts_avro" in names else None
+
+    monkeypatch.setattr(plugin_module, "why_not", why_not)
+    SparkCdcPlugin("project")
+    adapter.manager.open(FakeConnection("session"))
+    cursor = adapter.cursor()
+    cursor.execute("select cdc_type, _cdc_op from cdc_typed(1)")
+    assert tried == []
+    for _ in range(2):
+        cursor.execute("select cdc_mongo_fields(a), cdc_mongo_fields(b)")
+    assert tried == [(adapter.session, {"cdc_mongo_fields"})]
+    for _ in range(2):
+        with pytest.raises(DbtRuntimeError, match="Spark's workers cannot"):
+            cursor.execute("select cdc_dts_avro(value), cdc_mongo_fields(b)")
+    cursor.execute("select cdc_mongo_fields(a)")
+    assert tried[1:] == [(adapter.session, {"cdc_dts_avro"})]
+    assert len(adapter.statements) == 4
+
+
+def test_functions_that_were_not_registered_are_not_tried(
+    adapter: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plugin_module, "register", lambda spark: 1 / 0)
+    monkeypatch.setattr(plugin_module, "why_not", lambda spark, names: pytest.fail("tried"))
+    SparkCdcPlugin("project")
+    adapter.manager.open(FakeConnection("session"))
+    adapter.cursor().execute("select cdc_dts_avro(value)")
+    assert len(adapter.statements) == 1
+
+
+def test_in_a_spark_that_is_not_supported_nothing_is_registered(adapter: Any) -> None:
+    """The models say what to do."""
+    adapter.session.version = "3.5.8"
+    SparkCdcPlugin("project")
+    adapter.manager.open(FakeConnection("session"))
+    adapter.cursor().execute("select 1")
+    assert (adapter.registered, adapter.said) == ([], [])
+
+
+def test_warnings_of_spark_connect_are_quiet_and_no_others(adapter: Any) -> None:
+    adapter.session.__class__ = type("Remote", (FakeSession,), {"__module__": "pyspark.sql.connect.session"})
+    SparkCdcPlugin("project")
+    adapter.manager.open(FakeConnection("session"))
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("always")
+        adapter.cursor().execute("select 1")
+        for module in ("pyspark.sql.connect.conf", "somewhere.else"):
+            warnings.warn_explicit(f"from {module}", UserWarning, "file.py", 1, module=module)
+    assert [str(warning.message) for warning in shown] == ["from somewhere.else"]
 
 
 def test_initialising_twice_wraps_once(adapter: Any) -> None:

@@ -84,13 +84,14 @@ def _spark_decimal(arguments: str) -> str:
 @functools.cache
 def _type_names() -> dict[tuple[str, str], TypeName]:
     names = {}
-    for file in _seed_files():
+    for file in seed_files():
         for row in csv.DictReader(file.read_text(encoding="utf-8").splitlines()):
             names[row["vendor"], row["code"]] = TypeName(row["name"], row["spark_type"])
     return names
 
 
-def _seed_files() -> list:
+def seed_files() -> list:
+    """Return the files of type codes: of a zip that Spark sent to a worker, too."""
     # A wheel carries the dbt project inside the package; an editable install reads the repository's seeds.
     in_package = resources.files("dbt_spark_cdc").joinpath("project", "seeds", "type_codes")
     in_repository = Path(__file__).resolve().parents[3] / "seeds" / "type_codes"

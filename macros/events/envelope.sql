@@ -295,7 +295,7 @@ envelopes as (
     {%- do names.update(raw_columns or {}) -%}
     {#- Numbers that stand as texts compare as texts. Of numbers Spark leaves the cast out, and a lake still skips files. -#}
     {%- do names.update({
-        'partition': 'cast(' ~ names.partition ~ ' as int)', 'offset': 'cast(' ~ names.offset ~ ' as bigint)',
+        'partition': 'try_cast(' ~ names.partition ~ ' as int)', 'offset': 'try_cast(' ~ names.offset ~ ' as bigint)',
     }) -%}
     {{- return(names) -}}
 {%- endmacro -%}

@@ -106,9 +106,16 @@ def _row_udf(function: SqlFunction) -> Any:
     def by_row(*values: Any) -> Any:
         import pyarrow as pa
 
-        return plain(by_arrow(*(pa.array([value]) for value in values))[0])
+        return plain(by_arrow(*(pa.array([_given(value)]) for value in values))[0])
 
     return udf(by_row, function.returns, useArrow=False)
+
+
+def _given(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_given(part) for part in value]
+    # A struct comes as a Row, which Arrow takes for a list.
+    return value.asDict(recursive=True) if hasattr(value, "asDict") else value
 
 
 def plain(value: Any) -> Any:

@@ -279,6 +279,21 @@ def must_be_as_expected(case: Case, found: list[Row]) -> None:
     assert [row["place"] for row in found if row["error"] and not row["detail"]] == []
 
 
+@pytest.mark.parametrize("ansi", [False, True])
+def test_a_position_that_is_no_number_stops_no_batch(
+    ansi: bool, session: SparkSession, ansi_session: SparkSession, library: MacroLibrary
+) -> None:
+    of_mode = ansi_session if ansi else session
+    of_mode.sql(
+        """
+        select 't' as topic, partition, offset, timestamp'2026-01-01' as timestamp, cast(null as binary) as key, '{}' as value
+        from values ('0', '7'), ('first', '8'), ('0', 'last') as positions(partition, offset)
+        """
+    ).createOrReplaceTempView("raw_of_texts")
+    rows = of_mode.sql(library.call("messages", "raw_of_texts", "canal")).collect()
+    assert {(row["partition"], row["offset"]) for row in rows} == {(0, 7), (None, 8), (0, None)}
+
+
 # -- the encoder of DataWorks: what it is given comes back
 
 

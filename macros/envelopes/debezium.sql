@@ -124,7 +124,8 @@
                 then {{ spark_cdc._debezium_no_place('event.source', 'event.op') | indent(16) }}
         end
     {%- endset -%}
-    {%- set ddl_fault = 'case when ' ~ may_truncate ~ ' then ' ~ spark_cdc._ddl_fault(ddl, 'event.source.table', qualifier, 'ddl') ~ ' end' -%}
+    {%- set ddl_fault = 'case when ' ~ may_truncate ~ ' then '
+        ~ spark_cdc._ddl_fault(ddl, 'event.source.table', qualifier, 'ddl') ~ ' end' -%}
     {%- set unsupported = {} -%}
     {%- for detail, condition in spark_cdc._debezium_unsupported('event.source.connector', dialect).items() -%}
         {%- do unsupported.update({detail: condition ~ " and not event.op <=> 'm'"}) -%}

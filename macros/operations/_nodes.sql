@@ -32,7 +32,7 @@
     {{- return(found | sort | join(', ') or 'what this operation is for, of which this project has none') -}}
 {%- endmacro -%}
 
-{#- Model name -> node. Kinds: messages, changes, ledger, cdc_current, cdc_history. -#}
+{#- Model name -> node. Kinds: messages, changes, ledger, run_summary, cdc_current, cdc_history. -#}
 {%- macro _models_of(kinds) -%}
     {%- set found = {} -%}
     {%- for node in graph.nodes.values() if spark_cdc._kind_of(node) in kinds -%}

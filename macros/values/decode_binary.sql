@@ -56,14 +56,14 @@
             ~ " then 4294967295L else 0L end as decimal(10,0))"
         ) -%}
     {%- endfor -%}
-    {%- set fold = namespace(integer=words[0]) -%}
-    {%- for word in words[1:] -%}
-        {%- set fold.integer = 'try_cast(try_add(try_multiply(' ~ fold.integer ~ ', 4294967296BD), ' ~ word ~ ') as decimal(38,0))' -%}
-    {%- endfor -%}
+    {%- set high = words[0] ~ ' * 4294967296BD + ' ~ words[1] -%}
+    {%- set low = words[2] ~ ' * 4294967296BD + ' ~ words[3] -%}
+    {#- 16 bytes may hold more than 38 digits. -#}
+    {%- set integer = 'try_cast(try_add(try_multiply(' ~ high ~ ', 18446744073709551616BD), ' ~ low ~ ') as decimal(38,0))' -%}
     {%- set padded = "case when length(digits) between 2 and 32 then "
         ~ "lpad(digits, 32, case when digits < '8' then '0' else 'F' end) end" -%}
     {%- set signed = spark_cdc._let(
-        'integer', fold.integer, 'cast(case when ' ~ is_negative ~ ' then -1 - integer else integer end as decimal(38,0))'
+        'integer', integer, 'cast(case when ' ~ is_negative ~ ' then try_subtract(-1BD, integer) else integer end as decimal(38,0))'
     ) -%}
     {{- return(spark_cdc._let(
         'digits', "hex(" ~ spark_cdc.decode_binary(text, 'base64') ~ ")", spark_cdc._let('digits', padded, signed)

@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 import types
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from dbt_spark_cdc.functions.detect import RULES, alike, detect
 from dbt_spark_cdc.functions.dts_avro import dts_avro
 from dbt_spark_cdc.functions.type_name import type_name
 from dbt_spark_cdc.inputs import read_messages
+from dbt_spark_cdc.macros import MacroLibrary
 from dbt_spark_cdc.registry import UnsupportedSparkError
 from hypothesis import given
 from hypothesis import strategies as st
@@ -717,6 +719,27 @@ TYPES = [
 @pytest.mark.parametrize(("vendor", "code", "expected"), TYPES)
 def test_a_type_code_has_a_name_and_a_spark_type(vendor: str, code: str, expected: tuple | None) -> None:
     assert type_name(vendor, code) == expected
+
+
+INTEGERS = [0, 1, -1, 255, -256, 2**31, -(2**31), 2**63 - 1, -(2**63), 2**64, 10**28 + 7, 10**38 - 1, 1 - 10**38]
+TOO_LONG = [10**38, -(10**38), 2**127 - 1, -(2**127)]
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_sql_reads_integers_of_38_digits_and_no_longer_ones(spark: Any, ansi: str, library: MacroLibrary) -> None:
+    def base64_of(number: int) -> str:
+        data = number.to_bytes((number.bit_length() + 8) // 8, "big", signed=True)
+        return base64.b64encode(data).decode()
+
+    expression = library.call("_big_endian_integer", "text")
+    rows = spark.createDataFrame([(base64_of(number),) for number in INTEGERS + TOO_LONG], "text string")
+    before = spark.conf.get("spark.sql.ansi.enabled")
+    spark.conf.set("spark.sql.ansi.enabled", ansi)
+    try:
+        found = [row[0] for row in rows.selectExpr(expression).collect()]
+    finally:
+        spark.conf.set("spark.sql.ansi.enabled", before)
+    assert found == [Decimal(number) for number in INTEGERS] + [None] * len(TOO_LONG)
 
 
 def test_sql_decodes_binary_as_python_does(spark: Any) -> None:

@@ -135,6 +135,8 @@
         'source.connector: missing, and the columns are cells, which are not read as Debezium':
             'event.op is not null and event.source is not null and event.source.connector is null and '
             ~ spark_cdc._debezium_holds_cells('value'),
+        'source.connector: postgresql, and the columns are cells, as YugabyteDB writes them':
+            "event.source.connector = 'postgresql' and " ~ spark_cdc._debezium_holds_set_cells('value'),
     }) -%}
     {%- set union = ": the row is under Value, as Avro's JSON encoding writes unions" -%}
     {%- set errors = {

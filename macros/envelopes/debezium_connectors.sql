@@ -59,6 +59,17 @@
     ) -}}
 {%- endmacro -%}
 
+{#-
+    True of a message of YugabyteDB's own, whose connector may call itself postgresql: a cell says in a truth value that its value was
+    set. Of PostgreSQL a value with these two names is an hstore, all of whose values are texts.
+-#}
+{%- macro _debezium_holds_set_cells(value) -%}
+    {{- return(
+        'case when contains(' ~ value ~ ", '\"set\"') then " ~ value ~ " rlike r'\":\\s*+\\{\\s*+\"value\"\\s*+:\\s*+"
+        ~ spark_cdc._json_scalar() ~ "\\s*+,\\s*+\"set\"\\s*+:\\s*+(?:true|false)\\s*+\\}' else false end"
+    ) -}}
+{%- endmacro -%}
+
 {#- True of a message in which a value stands in an object that names its type. An image may have one column of such a name. -#}
 {%- macro _holds_avro_unions(value) -%}
     {{- return(

@@ -90,8 +90,8 @@ WRONG_CONFIG = {
     ),
     "own_query": (
         "{{ config(materialized='cdc_log') }} select 1 as id\n",
-        "spark_cdc.cdc_log: argument `sql` must be a call of spark_cdc.messages, spark_cdc.changes or spark_cdc.ledger; got a "
-        "query of its own. Each run would append all of it again: write materialized='table' or 'incremental'.",
+        "spark_cdc.cdc_log: argument `sql` must be a call of spark_cdc.messages, spark_cdc.changes, spark_cdc.ledger or "
+        "spark_cdc.run_summary; got a query of its own. Each run would append all of it again: write materialized='table' or 'incremental'.",
     ),
 }
 

@@ -279,6 +279,10 @@ MONGODB_EVENT = {"_id": {"_data": "82"}, "operationType": "insert", "ns": {"db":
         (b'{"eventName":"INSERT","dynamodb":{"Keys":{}}}', "a record of DynamoDB Streams"),
         (b'{"after":{"id":1},"updated":"1785500000000000001.0000000000"}', "of a changefeed of CockroachDB"),
         (
+            b'{"__crdb__":{"updated":"1785500000000000001.0000000000"},"id":1}',
+            "of a changefeed of CockroachDB",
+        ),
+        (
             b'{"version":1,"type":"INSERT","table":"t","commitTs":1,"buildTs":1}',
             "a row of TiCDC's simple protocol",
         ),

@@ -49,6 +49,8 @@ _STRANGERS = (
     _Stranger("an event of Qlik Replicate", ("message.headers.changeSequence",), _NO_FORMAT),
     _Stranger("an event of MongoDB's own connector", ("operationType", "ns", "clusterTime"), _NO_FORMAT),
     _Stranger("a record of DynamoDB Streams", ("eventName", "dynamodb"), _NO_FORMAT),
+    # The row and bare envelopes: their deletes look like updates, or like nothing, to the dialect flat.
+    _Stranger("of a changefeed of CockroachDB", ("__crdb__",), _NO_FORMAT),
     _Stranger("a row of TiCDC's simple protocol", ("version", "commitTs", "buildTs", "type"), _NO_FORMAT),
     _Stranger("an event of Striim", ("metadata.OperationName", "metadata.TableName"), _NO_FORMAT),
     _Stranger(

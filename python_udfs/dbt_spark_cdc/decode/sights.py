@@ -171,8 +171,8 @@ def _of_keys(message: dict[str, Any]) -> Sight:
     more = ", …" if len(message) > KEYS_SHOWN else ""
     return Sight(
         f"a JSON object with the keys {', '.join(names)}{more}",
-        "name the format; a row alone is --format debezium --dialect flat, which reads a delete only from `__op` "
-        "or `__deleted`",
+        "name the format; a row alone is --format debezium --dialect flat, which reads a delete only from "
+        "`__op` or `__deleted`",
     )
 
 

@@ -16,9 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dbt.cli.main import dbtRunner, dbtRunnerResult
-
 if TYPE_CHECKING:
+    from dbt.cli.main import dbtRunnerResult
     from pyspark.sql import SparkSession
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -118,6 +117,9 @@ class Project:
 
     def dbt(self, *arguments: str) -> Run:
         """Run one dbt command in this process."""
+        # Not above: `stop_jvm` also ends the session of tests beside which no dbt is installed, as on Spark 4.0.
+        from dbt.cli.main import dbtRunner
+
         command = [
             *arguments,
             "--quiet", "--no-send-anonymous-usage-stats", "--log-level-file", "none",

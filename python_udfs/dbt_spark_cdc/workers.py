@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import re
 import shutil
 import tempfile
@@ -54,15 +55,20 @@ def ship(spark: SparkSession) -> None:
         spark.sparkContext.addPyFile(str(zipped()))
 
 
+@functools.cache
 def zipped() -> Path:
-    """Write the package as one file that Python can import."""
+    """Write the package as one file that Python can import: once a process.
+
+    Spark refuses a second file of the same name from another folder, and Spark Connect one of other bytes.
+    """
     # As long as this process lives: Spark sends the file to each worker when it starts.
     folder = Path(tempfile.mkdtemp(prefix="dbt-spark-cdc-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path = folder / "dbt_spark_cdc.zip"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(path, "w") as archive:
         for name, content in _files():
-            archive.writestr(name, content)
+            # Not the time of now: another process of the same version sends the same bytes.
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
     return path
 
 

@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 import types
+import zipfile
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -875,6 +876,17 @@ def test_the_package_goes_to_workers_on_other_machines(master: str, sent: int) -
     context = types.SimpleNamespace(master=master, addPyFile=files.append)
     workers.ship(types.SimpleNamespace(sparkContext=context))  # type: ignore[arg-type]
     assert [Path(file).name for file in files] == ["dbt_spark_cdc.zip"] * sent
+
+
+def test_the_package_is_sent_again_as_the_same_file() -> None:
+    """Spark refuses another file of that name, and Spark Connect other bytes."""
+    first = workers.zipped()
+    assert workers.zipped() == first
+    sent = first.read_bytes()
+    workers.zipped.cache_clear()
+    assert workers.zipped().read_bytes() == sent
+    with zipfile.ZipFile(first) as archive:
+        assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
 
 
 def test_workers_that_run_the_functions_are_no_error(spark: Any) -> None:

@@ -88,7 +88,8 @@ end
     that are open `within` (the message itself is `.`), and whether the text is cut inside that piece.
 
     The list of what may follow what is the grammar: the innermost open bracket, what came last, what comes next. n is a name with
-    its colon, v a value, s the start, and u a text that has no end. Of more than 1,000,000 bytes it would take too long.
+    its colon, t a text, v another value or one that was read, s the start, and u a text that has no
+    end. Of more than 1,000,000 bytes it would take too long.
 -#}
 {%- macro _where_reading_stopped(text, where, else=none) -%}
     {%- set whole_text = '"(?:[^"\\\\\\x00-\\x1f]++|\\\\(?:["\\\\/bfnrt]|u[0-9a-fA-F]{4}))*+' -%}
@@ -96,12 +97,13 @@ end
     {%- set pieces = '(?:' ~ whole_text ~ '"' ~ blanks ~ ':|' ~ whole_text ~ '"|[{}\\[\\],]|[^ \\t\\r\\n"{}\\[\\],]++)' ~ blanks ~ '|'
         ~ whole_text ~ '(?:\\\\(?:u[0-9a-fA-F]{0,3}+)?\\z)?' -%}
     {%- set scalar = '^(?:true|false|null|-?(?:0|[1-9][0-9]*+)(?:\\.[0-9]++)?(?:[eE][+-]?[0-9]++)?)' ~ blanks ~ '\\z' -%}
-    {%- set grammar = '.s{ {{n {{} {nv {n{ {n[ {v, {v} {,n [[v [[{ [[[ [[] [v, [v] [,v [,{ [,[' -%}
+    {%- set grammar = '.s{ {{n {{} {nt {nv {n{ {n[ {v, {v} {,n [[t [[v [[{ [[[ [[] [v, [v] [,t [,v [,{ [,[' -%}
     {%- set kind -%}
         case
             when left(piece, 1) in ('{', '}', '[', ']', ',') then left(piece, 1)
             when piece rlike r'^{{ whole_text }}"{{ blanks }}:' then 'n'
-            when piece rlike r'^{{ whole_text }}"' or piece rlike r'{{ scalar }}' then 'v'
+            when piece rlike r'^{{ whole_text }}"' then 't'
+            when piece rlike r'{{ scalar }}' then 'v'
             else if(left(piece, 1) = '"', 'u', 'x')
         end
     {%- endset -%}
@@ -111,7 +113,9 @@ end
             when not contains('{{ grammar }}', concat(right(read.within, 1), read.last, piece.kind)) then named_struct(
                 'within', read.within, 'last', read.last, 'piece', piece.kind,
                 'bytes', read.bytes + if(piece.kind = 'u', piece.bytes, 0), 'stops', true,
-                'is_cut', piece.kind in ('u', 'x') and read.bytes + piece.bytes = octet_length({{ text }})
+                'is_cut', read.bytes + piece.bytes = octet_length({{ text }}) and (
+                    piece.kind in ('u', 'x') or piece.kind = 't' and concat(right(read.within, 1), read.last) in ('{{ "{{" }}', '{,')
+                )
             )
             else named_struct(
                 'within', case
@@ -119,7 +123,7 @@ end
                     when piece.kind in ('}', ']') then left(read.within, length(read.within) - 1)
                     else read.within
                 end,
-                'last', if(piece.kind in ('}', ']'), 'v', piece.kind), 'piece', piece.kind,
+                'last', if(piece.kind in ('}', ']', 't'), 'v', piece.kind), 'piece', piece.kind,
                 'bytes', read.bytes + piece.bytes, 'stops', false, 'is_cut', false
             )
         end

@@ -69,7 +69,7 @@
             array_join(array_sort(array_distinct(flatten(collect_list(map_keys(rejected_codes))))), ', '),
             -- a message's own words: what is no plain name is counted only
             array_join(array_sort(filter(
-                array_distinct(flatten(collect_list(undeclared_columns))), name -> name rlike '^[\\p{L}\\p{N}_]{1,64}$'
+                array_distinct(flatten(collect_list(undeclared_columns))), name -> name rlike '^[\\p{L}\\p{N}_]{1,64}\\z'
             )), ', '),
             sum(size(undeclared_columns))
             {%- else %}
@@ -136,6 +136,9 @@
         {%- do parts.append(counts[account] ~ ' ' ~ account ~ (' (' ~ codes | join(', ') ~ ')' if account == 'rejected')) -%}
     {%- endfor -%}
     {%- set count = counts.values() | sum -%}
+    {%- if not count -%}
+        {{- return('nothing new') -}}
+    {%- endif -%}
     {%- set read = spark_cdc._number_of(count, what) if what else count ~ ' read' -%}
     {{- return(read ~ (': ' ~ parts | join(', ') if parts)) -}}
 {%- endmacro -%}

@@ -362,14 +362,14 @@ def test_other_formats_do_not_count_beside_a_dialect(repository: Path) -> None:
         (
             "flat",
             {"gtid": ""},
-            "must be one of canal, ticdc, tencent, dts, flink, oms, cloudcanal, dataarts for {}, because the messages "
-            "are of the format canal; got `flat`.",
+            "must be one of canal, ticdc, tencent, dts, flink, seatunnel, oms, cloudcanal, dataarts for {}, because "
+            "the messages are of the format canal; got `flat`.",
         ),
         (
             "flat",
             {},
-            "must be one of canal, ticdc, tencent, dts, flink, oms, cloudcanal, dataarts, mysql, postgresql, oracle, "
-            "sqlserver for {}, because the messages are of the format canal or drs; got `flat`.",
+            "must be one of canal, ticdc, tencent, dts, flink, seatunnel, oms, cloudcanal, dataarts, mysql, "
+            "postgresql, oracle, sqlserver for {}, because the messages are of the format canal or drs; got `flat`.",
         ),
     ],
 )

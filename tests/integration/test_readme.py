@@ -140,7 +140,7 @@ def test_each_run_says_what_it_did(lake: Lake, new_project: Callable[..., Projec
     for query in (whole, changes):
         assert "where false" not in query and "from json" in query.replace("_", " ").lower()
     assert lake.rows(f"select count(*) as n from ({whole})") == [{"n": 11}]
-    assert lake.rows(f"select count(*) as n from ({changes}) where _cdc_op is not null") == [{"n": 6}]
+    assert lake.rows(f"select count(*) as n from ({changes}) where _cdc_op is not null") == [{"n": 5}]
 
 
 def compiled(project: Project, model: str) -> str:

@@ -37,7 +37,7 @@ def main() -> None:
         models = built_models(folder / "example" / "target" / "run_results.json")
         empty = folder / "empty_project"
         (empty / "models").mkdir(parents=True)
-        (empty / "dbt_project.yml").write_text("{name: empty, version: 1.0.0, profile: spark_cdc}\n")
+        (empty / "dbt_project.yml").write_text("{name: empty, version: 1.0.0, profile: spark_cdc_example}\n")
         for number in range(models):
             (empty / "models" / f"empty_{number}.sql").write_text(EMPTY)
         dbt(folder, "empty", empty, "run")

@@ -214,6 +214,8 @@ EVENT = {
         "name": "srv",
         "db": "shop",
         "table": "orders",
+        "file": "mysql-bin.000009",
+        "pos": 400,
     },
     "op": "c",
     "ts_ms": 1785500000500,

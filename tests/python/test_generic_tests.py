@@ -844,7 +844,7 @@ def write_project(project: Path) -> None:
     shutil.copytree(REPOSITORY / "macros", installed / "macros")
 
     profile = yaml.safe_load((REPOSITORY / "profiles" / "profiles.yml").read_text(encoding="utf-8"))[
-        "spark_cdc"
+        "spark_cdc_example"
     ]
     # A handful of rows a view: one task is enough, and compiling a query costs more than running it.
     profile["outputs"]["local"]["server_side_parameters"] |= {

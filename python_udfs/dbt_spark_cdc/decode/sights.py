@@ -39,6 +39,7 @@ _OTHER_CONVERTER = (
 _UNPACK = "let Kafka compress (compression.type), or unpack it"
 _JSON_OUTPUT = "let the producer write JSON, or translate it before it is landed"
 _NO_FORMAT = "no format of this package reads it; translate it before it is landed"
+_ENRICHED = "set envelope=enriched, and read it with --format debezium --dialect cockroachdb"
 
 _STRANGERS = (
     _Stranger(
@@ -50,7 +51,7 @@ _STRANGERS = (
     _Stranger("an event of MongoDB's own connector", ("operationType", "ns", "clusterTime"), _NO_FORMAT),
     _Stranger("a record of DynamoDB Streams", ("eventName", "dynamodb"), _NO_FORMAT),
     # The row and bare envelopes: their deletes look like updates, or like nothing, to the dialect flat.
-    _Stranger("of a changefeed of CockroachDB", ("__crdb__",), _NO_FORMAT),
+    _Stranger("of a changefeed of CockroachDB", ("__crdb__",), _ENRICHED),
     _Stranger("a row of TiCDC's simple protocol", ("version", "commitTs", "buildTs", "type"), _NO_FORMAT),
     _Stranger("an event of Striim", ("metadata.OperationName", "metadata.TableName"), _NO_FORMAT),
     _Stranger(
@@ -143,7 +144,7 @@ def _stranger(message: dict[str, Any]) -> Sight | None:
     ):
         return Sight("wal2json of PostgreSQL", _NO_FORMAT)
     if any(_HLC.fullmatch(str(message.get(key))) for key in ("updated", "resolved", "mvcc_timestamp")):
-        return Sight("of a changefeed of CockroachDB", _NO_FORMAT)
+        return Sight("of a changefeed of CockroachDB", _ENRICHED)
     for stranger in _STRANGERS:
         if all(_has(message, key.split(".")) for key in stranger.keys):
             return Sight(stranger.what, stranger.advice)

@@ -198,9 +198,11 @@ POSTGRESQL_VALUES = [
             "flat": {"ts": "timestamp_ntz from milliseconds", "ts3": "timestamp_ntz from milliseconds"},
         },
         {
+            # infinity, and years that have no four digits
             capture: dict.fromkeys(
-                ["2", "3", "102", "103"], "da: date"
-            )  # infinity, and years that have no four digits
+                ["2", "3", "102", "103"],
+                "da: date, ts: timestamp_ntz, ts3: timestamp_ntz, tsz: timestamp",
+            )
             for capture in ["schema", "plain", "flat"]
         },
     ),
@@ -263,7 +265,7 @@ MAXWELL_VALUES = [
         "t_all",
         ["id"],
         {"id": "bigint", "da": "date", "dt": "timestamp_ntz"},
-        rejected={"mariadb": dict.fromkeys(["105", "106"], "da: date")},
+        rejected={"mariadb": dict.fromkeys(["105", "106"], "da: date, dt: timestamp_ntz")},
     ),
 ]
 # Captures of one server share a topic prefix, so that one query reads them all.

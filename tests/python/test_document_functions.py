@@ -819,7 +819,7 @@ def test_a_variant_has_the_type_of_the_value(session: Any, library: Any, format_
             message["clusterTime"] = f"1:{number}"
         else:
             message = {"op": "c" if before is None else "u", "before": before, "after": after}
-            message["source"] = {"collection": "t", "ts_ms": 1000, "ord": number}
+            message["source"] = {"collection": "t", "ts_ms": 1_700_000_000_000, "ord": number}
         raw.append(("t", 0, number, None, None, bytearray(json.dumps(message).encode())))
         expected.append(values)
 

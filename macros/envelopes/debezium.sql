@@ -6,7 +6,8 @@
     insert that a key change consists of. A snapshot row carries the position at which the snapshot was taken and comes
     before a change at that same position.
 
-    Dialects: `envelope` (default; bare or inside {schema, payload}, also mixed in one topic), `flat`
+    Dialects: `envelope` (default; bare or inside {schema, payload}, also mixed in one topic), `by_offset` (the same, ordered by Kafka's
+    offset alone, for topics whose positions do not compare: another server's log, incremental snapshots without positions), `flat`
     (ExtractNewRecordState: the row and `__` fields; truncates are lost by the producer), `cloudcanal` (CloudCanal writes
     op i for an insert, a for DDL and {} for a row that is not there; ordered by the offset, because its page does not say
     that file and pos stand in every row) and `cockroachdb` (CockroachDB's own changefeeds).
@@ -32,7 +33,7 @@
 
 {#- What Debezium writes at the root, or in `payload` when the converter's schema stands beside it. -#}
 {%- macro _debezium_event_fields() -%}
-    {%- set source = 'struct<connector: string, snapshot: string, db: string, `schema`: string, `table`: string, '
+    {%- set source = 'struct<connector: string, snapshot: string, db: string, keyspace: string, `schema`: string, `table`: string, '
         ~ 'collection: string, ts_ms: bigint, ts_us: bigint, sequence: string, file: string, pos: bigint, '
         ~ 'lsn: string, commit_lsn: string, change_lsn: string, event_serial_no: string, scn: string, commit_scn: string, '
         ~ 'txId: string, gtid: string, commit_ts: string, origin: string>' -%}
@@ -54,6 +55,7 @@
         {%- do event_fields.append("'" ~ name ~ "', message." ~ name) -%}
     {%- endfor -%}
     {%- set is_cloudcanal = dialect == 'cloudcanal' -%}
+    {%- set is_by_offset = dialect == 'by_offset' -%}
     {%- set inserts = ['c', 'i'] if is_cloudcanal else ['c'] -%}
     {%- set rows = inserts + ['u', 'd', 'r'] -%}
     {%- set with_after = inserts + ['u', 'r'] -%}
@@ -72,7 +74,9 @@
         (event.ts_ms is not null and event.source is null
         and size(json_object_keys(coalesce(get_json_object(value, '$.payload'), value))) = 1)
     {%- endset -%}
-    {%- set qualifier = "coalesce(nullif(event.source.schema, ''), event.source.db)" -%}
+    {#- Vitess leaves `db` empty: its databases are keyspaces. -#}
+    {%- set database = "coalesce(nullif(event.source.db, ''), event.source.keyspace, event.source.db)" -%}
+    {%- set qualifier = "coalesce(nullif(event.source.schema, ''), " ~ database ~ ')' -%}
     {%- set may_truncate = '(event.op is null and ' ~ is_ddl ~ (" or event.op = 'a'" if is_cloudcanal else '') ~ ')' -%}
     {%- set kind -%}
         case
@@ -104,7 +108,8 @@
         ~ 'size(array_distinct(' ~ spark_cdc._debezium_old_keys() ~ ')) > 1 else false end' -%}
     {#- A row of an image that its operation does not have: which of the two is right nobody knows. -#}
     {%- set structure = {
-        'ts_ms: not a whole number': 'event.ts_ms is not null and try_cast(event.ts_ms as bigint) is null',
+        'ts_ms: not a whole number': 'event.op is null and event.source is null and event.ts_ms is not null '
+            ~ 'and try_cast(event.ts_ms as bigint) is null',
         'source.table: missing': no_table,
         'payload: an event, beside another one at the root': two_events,
         'headers: two of the name __debezium.oldkey that differ': two_old_keys,
@@ -115,7 +120,7 @@
         'after: has a row, which the operation does not have': 'event.op in (' ~ ("'t'" if is_cloudcanal else "'t', 'd'")
             ~ ') and coalesce(size(event.after) > 0, false)',
     } -%}
-    {%- for name in ['db', 'schema', 'table', 'collection'] -%}
+    {%- for name in ['db', 'keyspace', 'schema', 'table', 'collection'] -%}
         {%- do structure.update({'source.' ~ name ~ ': not a text': spark_cdc._is_nested({name: 'event.source.' ~ name})}) -%}
     {%- endfor -%}
     {%- set no_place -%}
@@ -162,8 +167,15 @@
             'ddl: a row with a statement': 'event.op in (' ~ spark_cdc._literals(rows) ~ ") and trim(event.ddl) <> ''",
             'databaseName: another one than source.db': 'event.op is null and event.databaseName <> event.source.db',
         }) -%}
+    {%- endif -%}
+    {%- if is_cloudcanal or is_by_offset -%}
         {%- do errors.pop('fault') -%}
         {%- do errors.update({'fault': ddl_fault}) -%}
+    {%- endif -%}
+    {%- if is_by_offset -%}
+        {%- do errors.unknown_op.update({
+            'ddl: a TRUNCATE, which has no place in the order of the offsets': may_truncate ~ ' and ' ~ spark_cdc._begins_with_truncate(ddl),
+        }) -%}
     {%- endif -%}
     {#- The key of a schema change names its database. -#}
     {%- set key_columns = 'case when event.op is not null then map_keys(' ~ spark_cdc._debezium_key('key') ~ ') end' -%}
@@ -179,12 +191,12 @@
             ~ spark_cdc._keys_of('payload') ~ ' end',
         'nested_in': 'payload',
         'kind': kind,
-        'database_name': 'coalesce(event.source.db, event.databaseName)',
+        'database_name': 'coalesce(' ~ database ~ ', event.databaseName)',
         'schema_name': 'coalesce(event.source.schema, event.schemaName)',
         'table_name': 'coalesce(event.source.table, event.source.collection)',
         'names_table': is_cloudcanal,
         'op': 'event.op',
-        'sequence': 'cast(array() as array<decimal(20,0)>)' if is_cloudcanal
+        'sequence': 'cast(array() as array<decimal(20,0)>)' if is_cloudcanal or is_by_offset
             else spark_cdc._debezium_sequence('event.source', 'event.op'),
         'committed_at': 'coalesce(' ~ spark_cdc._instant('nullif(event.source.ts_us, 0)', 'microseconds') ~ ', '
             ~ spark_cdc._instant('nullif(event.source.ts_ms, 0)', 'milliseconds') ~ ')',
@@ -354,7 +366,8 @@
 {%- endmacro -%}
 
 {#-
-    The connector's `unavailable.value.placeholder`, as it stands in a text, in binary (base64, also of URLs, or hexadecimal), in a
+    The connector's `unavailable.value.placeholder`, as it stands in a text, in binary (base64, also of URLs and without the padding, or
+    hexadecimal), in a
     list, in an hstore, as Java's nameUUIDFromBytes in place of uuid[], and in place of other lists as the list of its bytes:
     as numbers, with or without a point, as decimals of base64, and as objects of scale and value.
     `inside_of_value` gives what the message's own text then holds.
@@ -370,6 +383,10 @@
         {%- set text = spark_cdc._literal(placeholder) -%}
         {%- set base64 = 'base64(cast(' ~ text ~ ' as binary))' -%}
         {%- set base64_url = 'translate(' ~ base64 ~ ", '+/', '-_')" -%}
+        {%- set of_binary = [base64, base64_url] -%}
+        {%- for padded in [base64, base64_url] if placeholder.encode('utf-8') | length % 3 -%}
+            {%- do of_binary.append("rtrim('=', " ~ padded ~ ')') -%}
+        {%- endfor -%}
         {#- A byte as the decimal of it: two characters of base64. -#}
         {%- set alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/' -%}
         {%- set decimals, objects = [], [] -%}
@@ -390,16 +407,16 @@
             {%- do of_bytes.append("'[" ~ texts | join(',') ~ "]'") -%}
             {%- do begins.append("'[" ~ texts[:3] | join(',') ~ "'") -%}
         {%- endfor -%}
-        {%- set hex = 'lower(hex(' ~ text ~ '))' -%}
+        {%- do of_binary.extend(['lower(hex(' ~ text ~ '))', 'hex(' ~ text ~ ')']) -%}
         {%- set md5 = 'md5(cast(' ~ text ~ ' as binary))' -%}
         {%- set uuid = "concat_ws('-', left(" ~ md5 ~ ', 8), substr(' ~ md5 ~ ", 9, 4), concat('3', substr(" ~ md5
             ~ ', 14, 3)), concat(translate(substr(' ~ md5 ~ ", 17, 1), '0123456789abcdef', '89ab89ab89ab89ab'), substr("
             ~ md5 ~ ', 18, 3)), right(' ~ md5 ~ ', 12))' -%}
         {%- if inside_of_value -%}
-            {%- do forms.extend([text, base64, base64_url, hex, uuid, "'[" ~ bytes[:3] | join(', ') ~ "'"] + begins[:3] + begins[4:]) -%}
+            {%- do forms.extend([text, uuid] + of_binary + ["'[" ~ bytes[:3] | join(', ') ~ "'"] + begins[:3] + begins[4:]) -%}
         {%- else -%}
-            {%- do forms.extend([text, base64, base64_url, hex] + of_bytes) -%}
-            {%- for element in [text, base64, base64_url, hex, uuid] -%}
+            {%- do forms.extend([text] + of_binary + of_bytes) -%}
+            {%- for element in [text, uuid] + of_binary -%}
                 {%- do forms.append("concat('[\"', " ~ element ~ ", '\"]')") -%}
             {%- endfor -%}
             {%- do forms.append("concat('{\"', " ~ text ~ ", '\":\"', " ~ text ~ ", '\"}')") -%}

@@ -33,10 +33,30 @@
     {%- if dialect not in ['flat', 'cloudcanal'] -%}
         {%- do details.update({
             'source.connector: mongodb is read by the format debezium_mongodb': connector ~ " = 'mongodb'",
-            'source.connector: MySQL is what CloudCanal writes, read by the dialect cloudcanal': connector ~ " = 'MySQL'",
+            'source.connector: MySQL is what CloudCanal writes, read by the dialect cloudcanal; Debezium writes mysql':
+                connector ~ " = 'MySQL'",
         }) -%}
     {%- endif -%}
     {%- set others = spark_cdc._var('spark_cdc__debezium_other_connectors') -%}
+    {%- set allows = 'the variable spark_cdc__debezium_other_connectors allows it, ordered by the offset' -%}
+    {%- if dialect == 'cloudcanal' -%}
+        {%- do details.update({
+            'source.connector: a connector of Debezium, which the dialect envelope reads':
+                connector ~ ' in (' ~ spark_cdc._literals(spark_cdc._debezium_connectors() | reject('in', others) | list) ~ ')'
+        }) -%}
+    {%- endif -%}
+    {%- for name in listed if dialect != 'cloudcanal' -%}
+        {%- do details.update({
+            'source.connector: did you mean ' ~ name ~ '? Other letters are another connector; ' ~ allows:
+                'lower(' ~ connector ~ ") = '" ~ name | lower ~ "' and " ~ connector ~ ' not in (' ~ spark_cdc._literals([name] + others) ~ ')'
+        }) -%}
+    {%- endfor -%}
+    {%- if 'cockroachdb' not in others and dialect != 'cloudcanal' -%}
+        {%- do details.update({
+            "source.connector: cockroachdb; the dialect cockroachdb reads CockroachDB's own changefeeds, and " ~ allows:
+                connector ~ " = 'cockroachdb'"
+        }) -%}
+    {%- endif -%}
     {%- do details.update({
         "source.connector: not one that docs/formats/debezium.md lists; the variable spark_cdc__debezium_other_connectors allows it":
             connector ~ ' not in (' ~ spark_cdc._literals(listed + others) ~ ')'

@@ -63,33 +63,39 @@
 
 {#-
     The error of a change that has no place: a part of the position is there and no number, or is missing. A row of a snapshot may
-    lack its position: it is read while the log goes on, and then comes before every change. An empty `file` with `pos` 0, as Flink
-    writes it, says that there is no position: the offset alone orders such changes. Debezium before 1.5 has no `sequence`: the LSN
-    orders the changes of one row, because the second waits for the first one's commit.
+    lack its position: it then comes before every change. A row of an incremental snapshot may not: it is read while changes arrive, and
+    is newer than those before it. An empty `file` with `pos` 0, as Flink writes it, says that there is no position: the offset alone
+    orders such changes. Debezium before 1.5 has no `sequence`: the LSN orders the changes of one row, because the second waits for
+    the first one's commit.
 -#}
 {%- macro _debezium_no_place(source, op) -%}
-    {%- set is_snapshot = op ~ " <=> 'r'" -%}
+    {%- set is_snapshot = '(' ~ op ~ " <=> 'r' and not " ~ source ~ ".snapshot <=> 'incremental')" -%}
+    {%- set missing = ': missing in a row of an incremental snapshot; the dialect by_offset reads it' -%}
     {%- set number = "rlike r'^[0-9]{1,20}\\z'" -%}
     {%- set words = "rlike r'^[0-9A-Fa-f]{1,16}(?::[0-9A-Fa-f]{1,16})*+\\z'" -%}
     {%- set lsn = "(?:null|\"?[0-9]{1,20}\"?)" -%}
     {%- set rules = {
         'binlog': {
+            'source.file' ~ missing: spark_cdc._debezium_incremental_without(source, op, source ~ '.file'),
             'source.file: missing': source ~ '.file is null and not ' ~ is_snapshot,
             'source.file: no number at its end': source ~ ".file <> '' and " ~ source ~ ".file not rlike r'(?<![0-9])[0-9]{1,20}\\z'",
             'source.pos: missing or less than 0': source ~ ".file <> '' and coalesce(" ~ source ~ '.pos, -1) < 0',
             'source.pos: not 0, although source.file is empty': source ~ ".file = '' and " ~ source ~ '.pos <> 0',
         },
         'lsn_pair': {
+            'source.lsn' ~ missing: spark_cdc._debezium_incremental_without(source, op, 'coalesce(' ~ source ~ '.lsn, ' ~ source ~ '.sequence)'),
             'source.sequence: not a list of two LSNs': source ~ ".sequence not rlike r'^\\[" ~ lsn ~ ', ?' ~ lsn ~ "\\]\\z'",
             'source.lsn: missing or not a whole number': 'coalesce(contains(' ~ source ~ ".sequence, 'null'), true) and not coalesce("
                 ~ source ~ '.lsn ' ~ number ~ ', ' ~ is_snapshot ~ ')',
         },
         'scn': {
+            'source.scn' ~ missing: spark_cdc._debezium_incremental_without(source, op, source ~ '.scn'),
             'source.scn: missing or not a whole number': 'not coalesce(' ~ source ~ '.scn ' ~ number ~ ', ' ~ is_snapshot ~ ')',
             'source.commit_scn: not a whole number': 'not coalesce(nullif(' ~ source ~ ".commit_scn, '') " ~ number ~ ', '
                 ~ source ~ '.commit_scn is null or ' ~ is_snapshot ~ ')',
         },
         'lsn_words': {
+            'source.commit_lsn' ~ missing: spark_cdc._debezium_incremental_without(source, op, 'nullif(' ~ source ~ ".commit_lsn, 'NULL')"),
             'source.commit_lsn: missing or not an LSN': 'not coalesce(nullif(' ~ source ~ ".commit_lsn, 'NULL') " ~ words ~ ', '
                 ~ is_snapshot ~ ')',
             'source.change_lsn: not an LSN': 'not coalesce(nullif(' ~ source ~ ".change_lsn, 'NULL') " ~ words ~ ', ' ~ source
@@ -97,6 +103,7 @@
             'source.event_serial_no: not a whole number': source ~ '.event_serial_no not ' ~ number,
         },
         'lsn_numbers': {
+            'source.commit_lsn' ~ missing: spark_cdc._debezium_incremental_without(source, op, source ~ '.commit_lsn'),
             'source.commit_lsn: missing or not a whole number':
                 'not coalesce(' ~ source ~ '.commit_lsn ' ~ number ~ ', false) and not ' ~ is_snapshot,
             'source.change_lsn: missing or not a whole number':
@@ -111,6 +118,11 @@
         {%- do faults.update({order: spark_cdc._first_error({'no_sequence': of_order})}) -%}
     {%- endfor -%}
     {{- return(spark_cdc._debezium_by_connector(source, faults)) -}}
+{%- endmacro -%}
+
+{#- True of a row of an incremental snapshot that has no position. -#}
+{%- macro _debezium_incremental_without(source, op, position) -%}
+    {{- return('(' ~ op ~ " = 'r' and " ~ source ~ ".snapshot = 'incremental' and coalesce(" ~ position ~ ", '') = '')") -}}
 {%- endmacro -%}
 
 {#- SQL Server and Db2 write an LSN as hexadecimal words: 00000027:00000758:0005. -#}

@@ -129,6 +129,9 @@
         {%- set of_bits = 'case when ' ~ type ~ " = 'io.debezium.data.Bits' and "
             ~ spark_cdc._debezium_is_bare(text, column) ~ ' = false then '
             ~ spark_cdc.value(text, dict(column, encoding='bits'), time_zone) ~ ' end' if family == 'bigint' else 'null' -%}
+        {%- if family in ['tinyint', 'smallint', 'int', 'bigint'] and dialect != 'cloudcanal' -%}
+            {%- do read_as.append('when startswith(' ~ text ~ ", '{') then " ~ spark_cdc._debezium_whole_number(text, column)) -%}
+        {%- endif -%}
         {%- do read_as.append(
             'when case when octet_length(' ~ text ~ ') % 4 = 0 and case when ' ~ no_type ~ ' then ' ~ untyped ~ ' else ' ~ may_be_bytes
             ~ ' end then not coalesce(' ~ spark_cdc._debezium_is_bare(text, column) ~ ', false) else false end then ' ~ of_bits
@@ -307,10 +310,7 @@
     {%- else -%}
         {%- set is_bare = 'case when case when startswith(' ~ text ~ ", '{') then false when coalesce(" ~ type ~ ", '') = '' then not "
             ~ is_not_base64 ~ ' else ' ~ is_decimal ~ ' or ' ~ type ~ " = 'io.debezium.data.Bits' end then " ~ is_bare ~ ' end' -%}
-        {#- VariableScaleDecimal. from_json alone reads a bare number as a text, and the last of two fields of one name. -#}
-        {%- set own_scale, digits = '"scale"\\s*+:\\s*+-?[0-9]++\\s*+', '"value"\\s*+:\\s*+"(?:[^"\\\\]++|\\\\.)*+"\\s*+' -%}
-        {%- set object = '^\\{\\s*+(?:' ~ own_scale ~ ',\\s*+' ~ digits ~ '|' ~ digits ~ ',\\s*+' ~ own_scale ~ ')}\\z' -%}
-        {%- set variable = 'from_json(regexp_extract(' ~ text ~ ", r'" ~ object ~ "', 0), 'scale string, value string')" -%}
+        {%- set variable = spark_cdc._debezium_own_scale(text) -%}
         {%- set unscaled = spark_cdc._debezium_unscaled(
             'case when ' ~ is_decimal ~ ' then case when not is_bare then ' ~ text ~ ' end else ' ~ variable ~ '.value end',
             'case when ' ~ is_decimal ~ ' then ' ~ scale ~ ' else ' ~ variable ~ '.scale end'
@@ -329,6 +329,25 @@
     {{- return(spark_cdc._let('is_bare', is_bare, spark_cdc._let(
         'number', number, spark_cdc.value('number', dict(column, encoding='text'))
     ))) -}}
+{%- endmacro -%}
+
+{#-
+    VariableScaleDecimal: its scale and its base64, NULL of another object. from_json alone reads a bare number as a text, and the last
+    of two fields of one name.
+-#}
+{%- macro _debezium_own_scale(text) -%}
+    {%- set own_scale, digits = '"scale"\\s*+:\\s*+-?[0-9]++\\s*+', '"value"\\s*+:\\s*+"(?:[^"\\\\]++|\\\\.)*+"\\s*+' -%}
+    {%- set object = '^\\{\\s*+(?:' ~ own_scale ~ ',\\s*+' ~ digits ~ '|' ~ digits ~ ',\\s*+' ~ own_scale ~ ')}\\z' -%}
+    {{- return('from_json(regexp_extract(' ~ text ~ ", r'" ~ object ~ "', 0), 'scale string, value string')") -}}
+{%- endmacro -%}
+
+{#- Oracle's NUMBER without a scale, in a column of whole numbers: a number that is whole and fits. -#}
+{%- macro _debezium_whole_number(text, column) -%}
+    {%- set whole = spark_cdc._decimal_value('number', {'type': 'decimal(38,0)', 'scale': 0}, 'text') -%}
+    {%- set number = spark_cdc._let(
+        'number', spark_cdc._debezium_unscaled('own.value', 'own.scale'), 'try_cast(' ~ whole ~ ' as ' ~ column.type ~ ')'
+    ) -%}
+    {{- return(spark_cdc._let('own', spark_cdc._debezium_own_scale(text), number)) -}}
 {%- endmacro -%}
 
 {#- base64 of a number without its point -> the text of the number. 5E--2 is 5E2. -#}

@@ -9,7 +9,7 @@
 {%- macro default__formats() -%}
     {{- return({
         'canal': ['canal', 'ticdc', 'tencent', 'dts', 'flink', 'seatunnel', 'oms', 'cloudcanal', 'dataarts'],
-        'debezium': ['envelope', 'flat', 'cloudcanal', 'cockroachdb'],
+        'debezium': ['envelope', 'by_offset', 'flat', 'cloudcanal', 'cockroachdb'],
         'dataworks': ['dataworks', 'oms'],
         'oms': ['default', 'extended'],
         'shareplex': ['oms', 'shareplex', 'flink'],
@@ -32,6 +32,14 @@
 {%- macro _format_macro(format, part) -%}
     {%- set dispatch = adapter.dispatch -%}
     {{- return(dispatch(format ~ '_' ~ part, 'spark_cdc')) -}}
+{%- endmacro -%}
+
+{#-
+    Condition on a row of a messages model: changes of a key arrive in the order of their positions in the source's log, which
+    therefore do not go back unless the log is another one.
+-#}
+{%- macro _has_position_in_log() -%}
+    {{- return("format in ('debezium', 'kafka_river_canal')") -}}
 {%- endmacro -%}
 
 {#- What a format's header macro gives: see `_envelope`. -#}

@@ -1,7 +1,7 @@
 {#-
-    A row returned is a fault of a topic that nobody has settled: it was made anew, got a partition, or lost messages before they
-    were landed. What each means, and how to go on, says the row's sentence: see `topic_faults`. A fault that is settled is named
-    in `accepted`, as its column `accept` has it: accepted: ['hole shop 0 1200'].
+    A row returned is a fault of a topic that nobody has settled: it was made anew, got a partition, lost messages before they
+    were landed, or has changes with lower positions than earlier ones. What each means, and how to go on, says the row's sentence:
+    see `topic_faults`. A fault that is settled is named in `accepted`, as its column `accept` has it: accepted: ['hole shop 0 1200'].
 -#}
 {%- test topics_whole(model, accepted=none) -%}
     {%- if accepted is not none and not spark_cdc._is_list(accepted) -%}
@@ -11,7 +11,10 @@
         ) -%}
     {%- endif -%}
     {%- do spark_cdc._require_model(
-        'topics_whole', 'a model made by spark_cdc.messages,', ['topic', 'partition', 'offset', 'timestamp', 'batch', 'error'], model
+        'topics_whole', 'a model made by spark_cdc.messages,', [
+            'topic', 'partition', 'offset', 'timestamp', 'batch', 'error', 'key', 'format', 'kind', 'database_name', 'schema_name',
+            'table_name', 'sequence', 'committed_at',
+        ], model
     ) -%}
     {%- set query = adapter.dispatch('test_topics_whole', 'spark_cdc')(model, accepted or []) -%}
     {{- return(spark_cdc._with_reasons('topics_whole', query, reason='sentence')) -}}

@@ -12,6 +12,10 @@
                      mostly, before they were landed. Kafka itself leaves gaps, of transactions and of compaction; a gap counts
                      only if it is wider than all gaps of its topic between messages of one run, of those up to then, and than one
                      offset
+    position_back    a row has a lower position in the source's log than a message of its key, or a truncate of its table, at an
+                     earlier offset; the row loses against that message. The log is another server's, or was reset or restored. Rows
+                     that a restarted connector sends once more do not count: their position and second were there before. One
+                     fault a partition: the first such message
 
     messages  list of models made by `messages`, as `cdc_log`: what runs read is told by their column `batch`
 -#}
@@ -29,7 +33,22 @@
 with messages as (
 
     {%- for relation in messages %}
-    select topic, partition, offset, timestamp, batch, error from {{ relation }}
+    select
+        topic,
+        partition,
+        offset,
+        timestamp,
+        batch,
+        error,
+        key,
+        format,
+        kind,
+        database_name,
+        schema_name,
+        table_name,
+        sequence,
+        committed_at
+    from {{ relation }}
     {{ 'union all' if not loop.last }}
     {%- endfor %}
 
@@ -236,9 +255,75 @@ holes as (
 
 ),
 
+positions as (
+
+    select
+        *,
+        max(sequence) over (
+            partition by topic, partition, database_name, schema_name, table_name, key
+            order by offset rows between unbounded preceding and 1 preceding
+        ) as highest_of_key,
+        max(sequence) over (
+            partition by topic, partition, database_name, schema_name, table_name
+            order by offset rows between unbounded preceding and 1 preceding
+        ) as highest_of_table,
+        max(case when kind = 'truncate' then sequence end) over (
+            partition by topic, partition, database_name, schema_name, table_name
+            order by offset rows between unbounded preceding and 1 preceding
+        ) as highest_truncate,
+        -- a version of the connector may write milliseconds, and the next one microseconds
+        row_number() over (
+            partition by
+                topic, partition, database_name, schema_name, table_name, key, sequence, date_trunc('second', committed_at)
+            order by offset
+        ) as times_sent
+    from messages
+    where
+        {{ spark_cdc._has_position_in_log() }}
+        and error is null
+        and kind in ('rows', 'truncate')
+        and size(sequence) > 0
+
+),
+
+positions_back as (
+
+    select
+        topic,
+        partition,
+        'position_back' as fault,
+        min(offset) as offset,
+        concat(
+            'Partition ', partition, ' of topic ', topic, ' has a change at offset ', min(offset), ' with a lower position than an earlier ',
+            'change of the same key or table: the connector reads the log of another server, or a log that was reset or restored. ',
+            'The change loses against the earlier one. ',
+            case when min(format) = 'debezium'
+                then concat(
+                    'Set dialect=\'by_offset\' in the models that read the topic, and rebuild them and the tables over them: ',
+                    'dbt run --full-refresh.'
+                )
+                else 'Let the source send the rows of its tables to a new topic, and read that one.'
+            end
+        ) as sentence
+    from positions
+    where
+        times_sent = 1
+        and (
+            sequence < highest_of_key
+            or sequence < highest_truncate
+            or kind = 'truncate' and sequence < highest_of_table
+        )
+    group by topic, partition
+
+),
+
 faults as (
 
     select * from holes
+
+    union all
+
+    select * from positions_back
 
     union all
 

@@ -606,8 +606,8 @@ def test_no_golden_message_is_taken_for_another_format_or_dialect() -> None:
             expected = {None, folder.parent.name}
             if (folder.parent.name, folder.name) in alike:
                 expected.add("debezium")
-            # How the endpoint of DMS is set up shows in no message.
-            shown = dialect if dialect != "nulls_left_out" else None
+            # How the endpoint of DMS is set up shows in no message, nor by what the project orders Debezium's.
+            shown = dialect if dialect not in ("nulls_left_out", "by_offset") else None
             if told.format not in expected or (shown and told.dialect and told.dialect != shown):
                 wrong.append((folder.parent.name, folder.name, message.offset, *told))
     assert wrong == []

@@ -278,29 +278,29 @@ MODELS = {
     "changes_none": "select * from {{ ref('changes_good') }} where false",
     "messages_of_runs": """
         select 't' as topic, partition, offset, timestamp'2026-01-01 00:00:00' as timestamp,
-            timestamp_seconds(1767225600 + 3600 * run) as batch, {{ no_error() }} as error
+            timestamp_seconds(1767225600 + 3600 * run) as batch, {{ no_error() }} as error, {{ no_position() }}
         from values (0, 1L, 1), (0, 3L, 1), (0, 5L, 1), (0, 7L, 2), (1, 0L, 1) as read(partition, offset, run)
     """,
     "messages_of_a_bad_night": """
         select * from {{ ref('messages_of_runs') }}
-        union all select 't', 0, 10L, timestamp'2026-01-01 00:00:00', timestamp'2026-01-02 00:00:00', {{ no_error() }}
-        union all select 't', 2, 0L, timestamp'2026-01-01 00:00:00', timestamp'2026-01-02 00:00:00', {{ no_error() }}
-        union all select 't', 3, 40L, timestamp'2026-01-01 00:00:00', timestamp'2026-01-02 00:00:00', {{ no_error() }}
+        union all select 't', 0, 10L, timestamp'2026-01-01 00:00:00', timestamp'2026-01-02 00:00:00', {{ no_error() }}, {{ no_position() }}
+        union all select 't', 2, 0L, timestamp'2026-01-01 00:00:00', timestamp'2026-01-02 00:00:00', {{ no_error() }}, {{ no_position() }}
+        union all select 't', 3, 40L, timestamp'2026-01-01 00:00:00', timestamp'2026-01-02 00:00:00', {{ no_error() }}, {{ no_position() }}
         union all select 't', 1, 0L, timestamp'2026-02-01 00:00:00', timestamp'2026-01-02 00:00:00',
-            {{ error('offset_taken') }}
-        union all select 't', 0, offset, timestamp'2026-01-01 00:00:00', timestamp'2026-01-03 00:00:00', {{ no_error() }}
+            {{ error('offset_taken') }}, {{ no_position() }}
+        union all select 't', 0, offset, timestamp'2026-01-01 00:00:00', timestamp'2026-01-03 00:00:00', {{ no_error() }}, {{ no_position() }}
         from values (11L), (17L) as read(offset)
     """,
     "messages_of_a_topic_made_anew": """
         select 't' as topic, partition, offset, timestamp_seconds(1767225600 + time) as timestamp,
-            timestamp_seconds(1767225600 + 3600 * run) as batch, {{ no_error() }} as error
+            timestamp_seconds(1767225600 + 3600 * run) as batch, {{ no_error() }} as error, {{ no_position() }}
         from values (0, 5L, 50, 1), (0, 6L, 60, 1), (0, 3L, 60, 2), (0, 4L, 40, 2), (1, 5L, 50, 1), (1, 0L, 51, 2), (1, 1L, 52, 2)
             as read(partition, offset, time, run)
     """,
     "messages_of_a_topic_made_anew_twice": """
         select 't' as topic, 0 as partition, offset, timestamp_seconds(1767225600 + 86400 * day) as timestamp,
             timestamp_seconds(1767225600 + 3600 * run) as batch,
-            if(is_taken, {{ error('offset_taken') }}, {{ no_error() }}) as error
+            if(is_taken, {{ error('offset_taken') }}, {{ no_error() }}) as error, {{ no_position() }}
         from values (0L, 0, 1, false), (1L, 0, 1, false), (0L, 30, 2, true), (1000000000L, 30, 3, false),
             (1000000001L, 31, 3, false), (1000000000L, 60, 4, true)
             as read(offset, day, run, is_taken)
@@ -308,10 +308,41 @@ MODELS = {
     "messages_of_a_topic_made_anew_that_went_on": """
         select 't' as topic, 0 as partition, offset, timestamp_seconds(1767225600 + 86400 * day) as timestamp,
             timestamp_seconds(1767225600 + 3600 * run) as batch,
-            if(is_taken, {{ error('offset_taken') }}, {{ no_error() }}) as error
+            if(is_taken, {{ error('offset_taken') }}, {{ no_error() }}) as error, {{ no_position() }}
         from values (0L, 0, 1, false), (1L, 0, 1, false), (0L, 30, 2, true), (2L, 31, 3, false) as read(offset, day, run, is_taken)
-        union all select 't', 1, 0L, timestamp_seconds(1767225600), timestamp_seconds(1767229200), {{ no_error() }}
-        union all select 't', 1, 0L, timestamp'2026-02-09', timestamp_seconds(1767232800), {{ error('offset_taken') }}
+        union all select 't', 1, 0L, timestamp_seconds(1767225600), timestamp_seconds(1767229200), {{ no_error() }}, {{ no_position() }}
+        union all select 't', 1, 0L, timestamp'2026-02-09', timestamp_seconds(1767232800), {{ error('offset_taken') }}, {{ no_position() }}
+    """,
+    "raw_of_two_servers": """
+        select 't' as topic, partition, offset, timestamp'2026-01-01' as timestamp, cast(key as binary) as key,
+            cast(to_json(named_struct('op', op, 'before', null, 'after', if(op = 't', null, named_struct('id', 1)), 'source',
+                named_struct('connector', 'mysql', 'db', 'shop', 'table', 'orders', 'server_id', server, 'file', file, 'pos', pos,
+                    'ts_ms', 1785500000000 + 1000 * pos + second))) as binary) as value
+        from values
+            (0, 0L, '{"id":1}', 'r', 1, 'binlog.000100', 500, 0),
+            (0, 1L, '{"id":1}', 'u', 1, 'binlog.000100', 600, 0),
+            (0, 2L, '{"id":2}', 'u', 1, 'binlog.000100', 700, 0),
+            (0, 3L, '{"id":1}', 'u', 1, 'binlog.000100', 600, 0),
+            (0, 4L, '{"id":2}', 'u', 1, 'binlog.000100', 700, 0),
+            (0, 5L, '{"id":2}', 'u', 1, 'binlog.000101', 40, 0),
+            (0, 6L, '{"id":3}', 'c', 2, 'mysql-bin.000007', 200, 0),
+            (0, 7L, '{"id":1}', 'u', 2, 'mysql-bin.000007', 300, 0),
+            (0, 8L, '{"id":1}', 'u', 2, 'mysql-bin.000007', 400, 0),
+            (1, 0L, '{"id":4}', 'u', 1, 'binlog.000100', 650, 0),
+            (1, 1L, '{"id":5}', 'c', 2, 'mysql-bin.000007', 250, 0),
+            (1, 2L, '{"id":4}', 'u', 2, 'mysql-bin.000101', 250, 0),
+            (2, 0L, '{"id":6}', 'c', 1, 'binlog.000100', 50, 0),
+            (2, 1L, null, 't', 2, 'mysql-bin.000007', 500, 0),
+            (3, 0L, null, 't', 1, 'binlog.000100', 900, 0),
+            (3, 1L, '{"id":7}', 'c', 2, 'mysql-bin.000007', 600, 0),
+            (4, 0L, '{"id":8}', 'u', 1, 'binlog.000100', 950, 0),
+            (4, 1L, '{"id":8}', 'u', 1, 'binlog.000100', 960, 0),
+            (4, 2L, '{"id":8}', 'u', 2, 'binlog.000100', 950, 60000)
+            as sent(partition, offset, key, op, server, file, pos, second)
+    """,
+    "messages_of_two_servers": "{{ spark_cdc.messages(ref('raw_of_two_servers'), format='debezium') }}",
+    "messages_of_two_servers_by_offset": """
+        {{ spark_cdc.messages(ref('raw_of_two_servers'), format='debezium', dialect='by_offset') }}
     """,
     "ledger_good": """
         select * from values
@@ -340,6 +371,10 @@ MACROS = """
 {%- endmacro -%}
 {%- macro detail_literal(detail) -%}{{ "null" if detail is none else "'" ~ detail ~ "'" }}{%- endmacro -%}
 {%- macro no_error() -%}cast(null as struct<code: string, detail: string>){%- endmacro -%}
+{%- macro no_position() -%}
+    cast(null as string) as key, 'debezium' as format, 'rows' as kind, 'shop' as database_name, cast(null as string) as schema_name,
+    'orders' as table_name, cast(array() as array<decimal(20,0)>) as sequence, cast(null as timestamp) as committed_at
+{%- endmacro -%}
 """
 KEY = {"key": ["id"]}
 CASES = [
@@ -695,6 +730,24 @@ CASES = [
             '1000000000 else 0 end"}, and build these models anew, dbt run --full-refresh: some were read as the old '
             "topic's. made_anew t 1 0",
         ),
+    ),
+    Case(
+        "positions that went back after a failover are found and a restart of the connector passes",
+        "topics_whole",
+        "messages_of_two_servers",
+        found=tuple(
+            f"t {partition} position_back {offset} Partition {partition} of topic t has a change at offset {offset} with a lower "
+            "position than an earlier change of the same key or table: the connector reads the log of another server, or a log that "
+            "was reset or restored. The change loses against the earlier one. Set dialect='by_offset' in the models that read the "
+            "topic, and rebuild them and the tables over them: dbt run --full-refresh. "
+            f"position_back t {partition} {offset}"
+            for partition, offset in [(0, 7), (2, 1), (3, 1), (4, 2)]
+        ),
+    ),
+    Case(
+        "messages that are ordered by the offset have no positions that go back",
+        "topics_whole",
+        "messages_of_two_servers_by_offset",
     ),
     Case(
         "accounts that add up pass",

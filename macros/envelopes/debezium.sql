@@ -174,7 +174,8 @@
     {%- endif -%}
     {%- if is_by_offset -%}
         {%- do errors.unknown_op.update({
-            'ddl: a TRUNCATE, which has no place in the order of the offsets': may_truncate ~ ' and ' ~ spark_cdc._begins_with_truncate(ddl),
+            'ddl: a TRUNCATE, which has no place in the order of the offsets':
+                may_truncate ~ ' and ' ~ spark_cdc._begins_with_truncate(ddl),
         }) -%}
     {%- endif -%}
     {#- The key of a schema change names its database. -#}

@@ -48,7 +48,8 @@
     {%- for name in listed if dialect != 'cloudcanal' -%}
         {%- do details.update({
             'source.connector: did you mean ' ~ name ~ '? Other letters are another connector; ' ~ allows:
-                'lower(' ~ connector ~ ") = '" ~ name | lower ~ "' and " ~ connector ~ ' not in (' ~ spark_cdc._literals([name] + others) ~ ')'
+                'lower(' ~ connector ~ ") = '" ~ name | lower ~ "' and " ~ connector ~ ' not in ('
+                ~ spark_cdc._literals([name] + others) ~ ')'
         }) -%}
     {%- endfor -%}
     {%- if 'cockroachdb' not in others and dialect != 'cloudcanal' -%}

@@ -83,7 +83,9 @@
             'source.pos: not 0, although source.file is empty': source ~ ".file = '' and " ~ source ~ '.pos <> 0',
         },
         'lsn_pair': {
-            'source.lsn' ~ missing: spark_cdc._debezium_incremental_without(source, op, 'coalesce(' ~ source ~ '.lsn, ' ~ source ~ '.sequence)'),
+            'source.lsn' ~ missing: spark_cdc._debezium_incremental_without(
+                source, op, 'coalesce(' ~ source ~ '.lsn, ' ~ source ~ '.sequence)'
+            ),
             'source.sequence: not a list of two LSNs': source ~ ".sequence not rlike r'^\\[" ~ lsn ~ ', ?' ~ lsn ~ "\\]\\z'",
             'source.lsn: missing or not a whole number': 'coalesce(contains(' ~ source ~ ".sequence, 'null'), true) and not coalesce("
                 ~ source ~ '.lsn ' ~ number ~ ', ' ~ is_snapshot ~ ')',

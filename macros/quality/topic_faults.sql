@@ -294,8 +294,8 @@ positions_back as (
         'position_back' as fault,
         min(offset) as offset,
         concat(
-            'Partition ', partition, ' of topic ', topic, ' has a change at offset ', min(offset), ' with a lower position than an earlier ',
-            'change of the same key or table: the connector reads the log of another server, or a log that was reset or restored. ',
+            'Partition ', partition, ' of topic ', topic, ' has a change at offset ', min(offset), ' with a lower position than an ',
+            'earlier change of the same key or table: the connector reads the log of another server, or a log that was reset or restored. ',
             'The change loses against the earlier one. ',
             case when min(format) = 'debezium'
                 then concat(

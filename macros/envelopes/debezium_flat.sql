@@ -32,9 +32,18 @@
             )) = 0
         )
     {%- endset -%}
+    {#- A logical message of PostgreSQL has no row to be flattened: the transform lets it pass. -#}
+    {%- set is_message -%}
+        (
+            event['op'] = 'm' and map_contains_key(event, 'source') and map_contains_key(event, 'message') and size(array_except(
+                {{ names }}, array('op', 'source', 'message', 'transaction', 'ts_ms', 'ts_us', 'ts_ns')
+            )) = 0
+        )
+    {%- endset -%}
     {%- set kind -%}
         case
             when {{ names }} = array('ts_ms') then 'heartbeat'
+            when {{ is_message }} then 'other'
             when {{ is_ddl }} then 'ddl'
             when {{ is_mark }} and event['status'] = 'BEGIN' then 'begin'
             when {{ is_mark }} and event['status'] = 'END' then 'commit'

@@ -1290,7 +1290,12 @@ CONNECTOR_OF_THE_PROJECT = json.dumps(EVENT | {"source": EVENT["source"] | {"con
 
 @pytest.mark.usefixtures("spark")
 def test_variables_are_those_of_a_project(tmp_path: Path) -> None:
-    file = write(tmp_path, "x.jsonl", CONNECTOR_OF_THE_PROJECT, debezium(id=1, a="n/a", b="gone"))
+    file = write(
+        tmp_path,
+        "x.jsonl",
+        CONNECTOR_OF_THE_PROJECT,
+        json.dumps(EVENT | {"after": {"id": 1, "a": "n/a", "b": "gone"}}),
+    )
     options = ["--format", "debezium"]
     refused, row = lines(run(file, *options).stdout)
     assert (refused["error"]["code"], row["after"]) == (

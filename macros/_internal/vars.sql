@@ -1,13 +1,6 @@
 {#- Project-wide choices and their defaults: the one place that reads `var()`. -#}
 {%- macro _var(name) -%}
-    {%- set defaults = {
-        'spark_cdc__debezium_other_connectors': [],
-        'spark_cdc__debezium_unavailable_values': ['__debezium_unavailable_value'],
-        'spark_cdc__debezium_unavailable_pattern': '',
-        'spark_cdc__debezium_invalid_pattern': '(?:java|oracle|com[.]ibm)[.][A-Za-z0-9_.$]++@[0-9a-f]{1,8}',
-        'spark_cdc__fill_back': [],
-        'spark_cdc__lose_history': [],
-    } -%}
+    {%- set defaults = dict(spark_cdc._vars_of_messages(), spark_cdc__fill_back=[], spark_cdc__lose_history=[]) -%}
     {%- for given in invocation_args_dict.get('vars') or {} if given[:9] == 'spark_cdc' -%}
         {%- do spark_cdc._require_one_of('vars', '--vars', given, defaults.keys() | list) -%}
     {%- endfor -%}
@@ -34,4 +27,14 @@
         ) -%}
     {%- endif -%}
     {{- return(value) -}}
+{%- endmacro -%}
+
+{#- The choices that say how messages are read, which `spark-cdc decode` takes too. -#}
+{%- macro _vars_of_messages() -%}
+    {{- return({
+        'spark_cdc__debezium_other_connectors': [],
+        'spark_cdc__debezium_unavailable_values': ['__debezium_unavailable_value'],
+        'spark_cdc__debezium_unavailable_pattern': '',
+        'spark_cdc__debezium_invalid_pattern': '(?:java|oracle|com[.]ibm)[.][A-Za-z0-9_.$]++@[0-9a-f]{1,8}',
+    }) -}}
 {%- endmacro -%}

@@ -150,6 +150,8 @@
         'other_format': {
             'after' ~ union: spark_cdc._is_avro_record('event.after'),
             'before' ~ union: spark_cdc._is_avro_record('event.before'),
+            'payload: ' ~ spark_cdc._wrappings().text_of_object ~ '; the object has to be the value':
+                "event.op is null and value rlike r'\"payload\"\\s*+:\\s*+\"\\s*+\\{'",
             'op: missing, and the message is no heartbeat, mark of a transaction or schema change':
                 "event.op is null and not (coalesce(event.status in ('BEGIN', 'END'), false) or " ~ is_ddl ~ ' or ' ~ is_heartbeat ~ ')',
         },
@@ -317,6 +319,7 @@
     {{- return({
         'op': op, 'image': image, 'before': before, 'absent_is_error': null_left_out, 'tells_quotes': true,
         'old_key_told_apart': 'old_row_of_key is not null', 'type_scale': spark_cdc._debezium_scale('{}'),
+        'no_value': spark_cdc._debezium_is_no_value('{}'),
     }) -}}
 {%- endmacro -%}
 

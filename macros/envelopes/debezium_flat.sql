@@ -32,9 +32,18 @@
             )) = 0
         )
     {%- endset -%}
+    {#- A logical message of PostgreSQL has no row to be flattened: the transform lets it pass. -#}
+    {%- set is_message -%}
+        (
+            event['op'] = 'm' and map_contains_key(event, 'source') and map_contains_key(event, 'message') and size(array_except(
+                {{ names }}, array('op', 'source', 'message', 'transaction', 'ts_ms', 'ts_us', 'ts_ns')
+            )) = 0
+        )
+    {%- endset -%}
     {%- set kind -%}
         case
             when {{ names }} = array('ts_ms') then 'heartbeat'
+            when {{ is_message }} then 'other'
             when {{ is_ddl }} then 'ddl'
             when {{ is_mark }} and event['status'] = 'BEGIN' then 'begin'
             when {{ is_mark }} and event['status'] = 'END' then 'commit'
@@ -126,6 +135,18 @@
     }) -}}
 {%- endmacro -%}
 
+{#-
+    Operation columns of other tools, in small letters: their rows would be read as updates, also their deletes. In a row that has
+    Debezium's own `__op` or `__deleted` such a column is one of the table. docs/formats/debezium.md lists the same.
+-#}
+{%- macro _debezium_flat_op_columns() -%}
+    {{- return([
+        '__$operation', '__crdb__', '__operation_type', '_change_type', '_metadata_change_type', '_op', '_tidb_op', 'a_enttyp',
+        'dtl__capxaction', 'enttyp', 'header__change_oper', 'header__operation', 'hvr_is_deleted', 'hvr_op_val', 'op', 'op_code',
+        'op_type', 'opcode', 'operation', 'operation_type', 'operationtype', 'optype',
+    ]) -}}
+{%- endmacro -%}
+
 {%- macro _debezium_flat_rows() -%}
     {%- set is_delete = "coalesce(value is null or event['__deleted'] = 'true' or event['__op'] = 'd', false)" -%}
     {%- set op -%}
@@ -139,8 +160,15 @@
     {%- set row = "map_filter(event, (name, text) -> not startswith(name, '__') and not "
         ~ spark_cdc._debezium_is_unavailable('text') ~ ')' -%}
     {%- set image = 'case when value is null then row_of_key else ' ~ row ~ ' end' -%}
+    {%- set op_columns_of_others -%}
+        case
+            when event['__op'] is null and event['__deleted'] is null
+                then filter(map_keys(event), name -> lower(name) in ({{ spark_cdc._literals(spark_cdc._debezium_flat_op_columns()) }}))
+        end
+    {%- endset -%}
     {{- return({
+        'op_columns_of_others': op_columns_of_others,
         'op': op, 'image': image, 'before': 'case when ' ~ is_delete ~ ' then ' ~ image ~ ' end', 'tells_quotes': true,
-        'type_scale': spark_cdc._debezium_scale('{}'),
+        'type_scale': spark_cdc._debezium_scale('{}'), 'no_value': spark_cdc._debezium_is_no_value('{}'),
     }) -}}
 {%- endmacro -%}

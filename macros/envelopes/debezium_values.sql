@@ -10,11 +10,17 @@
         {{- return(spark_cdc._debezium_cockroachdb_value(text, column, time_zone)) -}}
     {%- endif -%}
     {%- set value = spark_cdc._debezium_value_of_type(text, column, time_zone, dialect) -%}
-    {%- set pattern = spark_cdc._var('spark_cdc__debezium_invalid_pattern') -%}
-    {%- if not pattern or dialect == 'cloudcanal' or column.family not in ['string', 'variant'] -%}
+    {%- set is_no_value = spark_cdc._debezium_is_no_value(text) -%}
+    {%- if not is_no_value or dialect == 'cloudcanal' or column.family not in ['string', 'variant'] -%}
         {{- return(value) -}}
     {%- endif -%}
-    {{- return('case when not ' ~ spark_cdc._matches_whole(text, pattern) ~ ' then ' ~ value ~ ' end') -}}
+    {{- return('case when not ' ~ is_no_value ~ ' then ' ~ value ~ ' end') -}}
+{%- endmacro -%}
+
+{#- Condition: the text is what a project's pattern says is no value, as what Java prints of an object that has no text. -#}
+{%- macro _debezium_is_no_value(text) -%}
+    {%- set pattern = spark_cdc._var('spark_cdc__debezium_invalid_pattern') -%}
+    {{- return(spark_cdc._matches_whole(text, pattern) if pattern else none) -}}
 {%- endmacro -%}
 
 {%- macro _debezium_value_of_type(text, column, time_zone, dialect) -%}

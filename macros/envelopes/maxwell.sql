@@ -8,7 +8,7 @@
     database, table or primary key.
 
     Dialects: `maxwell` (default) and `nulls_left_out` (Maxwell is told output_nulls=false: a column that is not in a row is
-    NULL).
+    NULL; of an update only if `old` has it, else it did not change).
 -#}
 {%- macro default__maxwell_schema(dialect, with_types) -%}
 struct<
@@ -77,18 +77,22 @@ struct<
 
 {#-
     With `nulls_left_out` a column that `old` lacks was NULL or did not change: of the row before only what `old` has is known,
-    and the key.
+    and the key. A column that the row lacks became NULL if `old` has it. If neither has it, it kept its value: it is still NULL,
+    or the binlog has only what changed (binlog_row_image=MINIMAL), and no field of the message shows which.
 -#}
 {%- macro default__maxwell_rows(dialect) -%}
     {%- set nulls_left_out = dialect == 'nulls_left_out' -%}
     {%- set deleted = 'message.data' if nulls_left_out else 'cast(map() as map<string,string>)' -%}
+    {%- set became_null = "case when message.type = 'update' and message.old is not null then "
+        ~ spark_cdc._overlaid('transform_values(message.old, (name, text) -> cast(null as string))', 'message.data')
+        ~ ' else message.data end' -%}
     {{- return({
         'op': "case message.type when 'bootstrap-insert' then 'snapshot' else message.type end",
-        'image': 'message.data',
+        'image': became_null if nulls_left_out else 'message.data',
         'before': "case message.type when 'delete' then " ~ deleted ~ " when 'update' then message.old end",
         'overlays': not nulls_left_out,
         'keeps_key': nulls_left_out,
-        'complete': 'true' if nulls_left_out else none,
+        'complete': "message.type <> 'update'" if nulls_left_out else none,
     }) -}}
 {%- endmacro -%}
 

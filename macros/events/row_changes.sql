@@ -35,6 +35,10 @@
     type_scale
               the scale of a decimal in the type that the message names, an expression over {}; it gives '' where there is none. Of a
               column that says `from base64` another scale than the declared one is an error that names both
+    no_value  a condition on {}, the text of a column, on which it is no value of any type, so that `decoded` may not show it as one
+    op_columns_of_others
+              a list of the operation columns of other tools that the message has, null of none: each that the model does not
+              declare makes the row an error, because its value would be lost
     tells_quotes
               true where `<format>_value` itself asks if a number stands in quotes: of others a bare one is no bytes
 
@@ -112,7 +116,8 @@ row_changes as (
         {{ "case when kind = 'rows' then " ~ rows.half | trim ~ ' end' if rows.get('half') else 'cast(null as string)' }} as half,
         case when kind = 'rows' then {{ rows.image | trim | indent(8) }} end as image,
         case when kind = 'rows' then {{ rows.before | trim | indent(8) }} end as before
-        {%- for name in ['complete', 'absent_is_error', 'patches'] if rows.get(name) and not header.get('splits_updates') %},
+        {%- set others = ['complete', 'absent_is_error', 'patches', 'op_columns_of_others'] %}
+        {%- for name in others if rows.get(name) and not header.get('splits_updates') %},
         case when kind = 'rows' then {{ rows[name] | trim | indent(8) }} end as {{ name }}
         {%- endfor %}
     from envelopes

@@ -139,6 +139,9 @@ typed_changes as (
         case
             when error is not null then error
             when op = 'truncate' then null
+            {%- if rows.get('op_columns_of_others') %}
+            {{ spark_cdc._when_op_column_of_others(columns | map(attribute='name') | list) }}
+            {%- endif %}
             when half is not null then {{ spark_cdc._error_of('half_of_update', 'half') }}
             when op = 'update' and image is null then {{ spark_cdc._error('no_after_image', 'the row after the update is missing') }}
             {%- if not header.get('splits_updates') %}
@@ -177,6 +180,14 @@ typed_changes as (
     from checked_pairs
 
 )
+{%- endmacro -%}
+
+{#- The branch of a CASE for a row with an operation column of another tool that is not `declared`. -#}
+{%- macro _when_op_column_of_others(declared) -%}
+    {%- set names = 'array_except(op_columns_of_others, cast(array(' ~ spark_cdc._literals(declared) ~ ') as array<string>))' -%}
+    {%- set detail = 'concat(array_join(' ~ names ~ ", ', '), ': an operation column of another tool; declare it if it is a column of "
+        ~ "the table')" -%}
+    {{- return('when size(' ~ names ~ ') > 0 then ' ~ spark_cdc._error_of('other_structure', detail)) -}}
 {%- endmacro -%}
 
 {#- SQL of a value. A number is no bytes, in whatever format: of a Python function's own texts none is one. -#}

@@ -26,6 +26,22 @@ case
 end
 {%- endmacro -%}
 
+{#- What may stand around a message, as a detail begins: decode/sights.py says the same where `--format auto` sees it. -#}
+{%- macro _wrappings() -%}
+    {{- return({
+        'list': 'a list',
+        'text_of_object': 'a JSON text that holds an object',
+        'text': 'a JSON text',
+        'scalar': 'a JSON value that is no object',
+        'struct': 'the text that Java prints of a Struct of Kafka Connect',
+        'base64': 'base64 of a JSON object',
+        'byte_order_mark': 'a byte order mark stands in front',
+        'schema_registry': 'schema registry, Avro or Protobuf; schema id ',
+        'another_object': 'another object follows the message',
+        'trailing_text': 'text follows the message',
+    }) -}}
+{%- endmacro -%}
+
 {%- macro _at_byte(number, rule) -%}
     {{- return("concat('byte ', " ~ number ~ ', ' ~ spark_cdc._literal(': ' ~ rule) ~ ')') -}}
 {%- endmacro -%}
@@ -34,7 +50,7 @@ end
 {%- macro _schema_registry(text) -%}
     {{- return(
         'case when contains(left(' ~ text ~ ", 5), '\\uFFFD') then 'schema registry: the bytes of its schema id were lost, because the "
-        ~ "value was made a text; land it as binary' else concat('schema registry, Avro or Protobuf; schema id ', conv(hex(substr(cast("
+        ~ "value was made a text; land it as binary' else concat('" ~ spark_cdc._wrappings().schema_registry ~ "', conv(hex(substr(cast("
         ~ text ~ ' as binary), 2, 4)), 16, 10)) end'
     ) -}}
 {%- endmacro -%}
@@ -46,18 +62,21 @@ end
 
 {%- macro _other_json(text) -%}
     {%- set start = "ltrim(' \\t\\r\\n', " ~ text ~ ')' -%}
+    {%- set around = spark_cdc._wrappings() -%}
     {{- return(
-        'case when startswith(' ~ start ~ ", '[') then 'a list; each message has to be a value of its own' when " ~ start
-        ~ " rlike r'^\"\\s*+\\{' then 'a JSON text that holds an object; the object has to be the value' when startswith(" ~ start
-        ~ ", '\"') then 'a JSON text' else 'a JSON value that is no object' end"
+        'case when startswith(' ~ start ~ ", '[') then '" ~ around.list ~ "; each message has to be a value of its own' when " ~ start
+        ~ " rlike r'^\"\\s*+\\{' then '" ~ around.text_of_object ~ "; the object has to be the value' when startswith(" ~ start
+        ~ ", '\"') then '" ~ around.text ~ "' else '" ~ around.scalar ~ "' end"
     ) -}}
 {%- endmacro -%}
 
 {%- macro _other_text(text) -%}
+    {%- set around = spark_cdc._wrappings() -%}
     {{- return(
-        'case when startswith(' ~ text ~ ", 'Struct{') then 'the text that Java prints of a Struct of Kafka Connect; the connector "
-        ~ "needs a JsonConverter' when startswith(" ~ text ~ ", '\\uFEFF') then 'a byte order mark stands in front' else "
-        ~ "'the text does not begin with an object' end"
+        'case when startswith(' ~ text ~ ", 'Struct{') then '" ~ around.struct ~ "; the connector needs a JsonConverter' when startswith("
+        ~ text ~ ", '\\uFEFF') then '" ~ around.byte_order_mark ~ "' when " ~ text
+        ~ " rlike r'^\\s*+eyJ[A-Za-z0-9+/_-]{8,}={0,2}\\s*+\\z' then '" ~ around.base64
+        ~ "; decode it before it is landed' else 'the text does not begin with an object' end"
     ) -}}
 {%- endmacro -%}
 
@@ -78,9 +97,10 @@ end
 {%- endmacro -%}
 
 {%- macro _where_it_ended(text) -%}
-    {%- set where = "case when read.stops and read.within = '.' then concat('byte ', read.bytes, case read.piece when '{' "
-        ~ "then ': another object follows the message' else ': text follows the message' end) else 'text follows the message' end" -%}
-    {{- return(spark_cdc._where_reading_stopped(text, where, 'text follows the message')) -}}
+    {%- set around = spark_cdc._wrappings() -%}
+    {%- set where = "case when read.stops and read.within = '.' then concat('byte ', read.bytes, case read.piece when '{' then ': "
+        ~ around.another_object ~ "' else ': " ~ around.trailing_text ~ "' end) else '" ~ around.trailing_text ~ "' end" -%}
+    {{- return(spark_cdc._where_reading_stopped(text, where, around.trailing_text)) -}}
 {%- endmacro -%}
 
 {#-

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from dbt_spark_cdc import __version__
 from dbt_spark_cdc.decode import AUTO, Decoder, Options, Source, UsageError, refusals
-from dbt_spark_cdc.macros import MacroLibrary
+from dbt_spark_cdc.macros import CompilerError, MacroLibrary
 from dbt_spark_cdc.project import project_root
 
 STANDARD_INPUT = "-"
@@ -82,6 +82,14 @@ def main() -> None:
     "Without it the key that the messages name. A table that no message is of, and a column that no row of a "
     "table has, are said on standard error.",
 )
+@click.option(
+    "--var",
+    "variables",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Set a variable of the project as dbt_project.yml does: --var "
+    "spark_cdc__debezium_other_connectors=singlestoredb. Where it is a list, name it once for each entry.",
+)
 @click.option("--state", is_flag=True, help="Show, for each table, its rows after all changes instead.")
 @click.option(
     "--out",
@@ -96,6 +104,7 @@ def decode(
     dialect: str | None,
     columns: tuple[str, ...],
     key: tuple[str, ...],
+    variables: tuple[str, ...],
     state: bool,
     out: Path | None,
 ) -> None:
@@ -116,9 +125,8 @@ def decode(
     """
     context = click.get_current_context()
     try:
-        decoder = Decoder(
-            MacroLibrary(project_root()), Options(format_, dialect, _columns(columns), _keys(key))
-        )
+        library = MacroLibrary(project_root(), _variables(variables, MacroLibrary(project_root())))
+        decoder = Decoder(library, Options(format_, dialect, _columns(columns), _keys(key)))
         targets = _targets(files, out)
         sources = [_source(file) for file in files]
         opened = decoder.files(sources, files)
@@ -226,6 +234,30 @@ def _keys(options: tuple[str, ...]) -> dict[str | None, list[str]]:
                 f"option --key must be given once for all tables and once for a table; got `{text}` too."
             )
     return keys
+
+
+def _variables(options: tuple[str, ...], library: MacroLibrary) -> dict[str, Any]:
+    defaults = library.call("_vars_of_messages")
+    variables: dict[str, Any] = {}
+    for text in options:
+        name, equals, value = text.partition("=")
+        if not equals or name not in defaults:
+            raise UsageError(
+                f"option --var must be name=value, where name is one of {', '.join(defaults)}; got `{text}`."
+            )
+        if isinstance(defaults[name], list):
+            variables.setdefault(name, []).append(value)
+        elif name in variables:
+            raise UsageError(f"option --var must name {name} once, because it is one text; got it twice.")
+        else:
+            variables[name] = value
+    checked = MacroLibrary(project_root(), variables)
+    for name in variables:
+        try:
+            checked.call("_var", name)
+        except CompilerError as error:
+            raise UsageError(f"option --var: {error}") from None
+    return variables
 
 
 def _write(file: Any, result: list[dict[str, Any]]) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 from functools import cached_property
 from pathlib import Path
-from types import SimpleNamespace
+from types import CodeType, SimpleNamespace
 from typing import Any
 from zoneinfo import available_timezones
 
@@ -81,10 +81,21 @@ class MacroLibrary:
         raise CompilerError(f"spark_cdc: no macro `spark__{name}` or `default__{name}` was found")
 
 
+# By text: all environments here are set up alike, and to compile the macros takes seconds.
+_CODE: dict[str, CodeType] = {}
+
+
+def _compiled(environment: jinja2.Environment, text: str) -> CodeType:
+    if text not in _CODE:
+        _CODE[text] = environment.compile(text)
+    return _CODE[text]
+
+
 def _load(environment: jinja2.Environment, folder: Path) -> Iterator[tuple[str, Callable[..., Any]]]:
     for name in RENDERED_FOLDERS:
         for file in sorted((folder / name).glob("**/*.sql")):
-            template = environment.from_string(file.read_text(encoding="utf-8"))
+            code = _compiled(environment, file.read_text(encoding="utf-8"))
+            template = jinja2.Template.from_code(environment, code, environment.make_globals(None))
             # Not `template.module`: jinja keeps names with a leading underscore out of it.
             context = template.new_context()
             for _ in template.root_render_func(context):

@@ -34,6 +34,12 @@ def test_the_page_and_the_fingerprints_list_the_connectors_of_the_code(library: 
     assert {name for name, how in listed.items() if how.startswith("not read")} == cells
 
 
+def test_the_page_lists_the_operation_columns_of_other_tools(library: MacroLibrary) -> None:
+    [table] = re.findall(r"^\| column \| who writes it \|\n(.*?)\n\n", PAGE, re.MULTILINE | re.DOTALL)
+    listed = re.findall(r"`([^`]+)`", "".join(line.split("|")[1] for line in table.split("\n")))
+    assert sorted(name.lower() for name in listed) == sorted(library.call("_debezium_flat_op_columns"))
+
+
 def _row(connector: str, offset: int, name: str) -> Message:
     source = {"connector": connector, "db": "shop", "table": "orders", "file": "x.9", "pos": 9 - offset}
     value = {"before": None, "after": {"id": 1, "name": name}, "op": "c", "source": source}

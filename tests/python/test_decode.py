@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from dbt_spark_cdc import __version__
 from dbt_spark_cdc.cli import main
 from dbt_spark_cdc.decode import Decoder, Options, Source, UsageError
-from dbt_spark_cdc.decode.sights import sight
+from dbt_spark_cdc.decode.sights import WRAPPINGS, sight
 from dbt_spark_cdc.functions.detect import detect_bytes
 from dbt_spark_cdc.functions.dts_avro import _reader
 from dbt_spark_cdc.inputs import read_messages
@@ -114,6 +114,21 @@ def test_what_looks_like_a_capture_and_is_none(line: str) -> None:
         (["--key", "id,"], ["--key", "id,"]),
         (["--fromat", "canal"], ["--fromat"]),
         (["--columns", "id:int(11)"], ["--columns", "parentheses", "id: int(11)"]),
+        (
+            ["--var", "debezium_other=x"],
+            ["--var", "one of spark_cdc__debezium_other_connectors, ", "`debezium_other=x`"],
+        ),
+        (["--var", "spark_cdc__fill_back=x"], ["--var", "one of", "`spark_cdc__fill_back=x`"]),
+        (["--var", "spark_cdc__debezium_invalid_pattern"], ["--var", "name=value"]),
+        (["--var", "spark_cdc__debezium_other_connectors="], ["--var", "a list of texts"]),
+        (
+            ["--var", "spark_cdc__debezium_other_connectors=yugabytedb"],
+            ["--var", "got `yugabytedb`", "Remove it"],
+        ),
+        (
+            ["--var", "spark_cdc__debezium_invalid_pattern=a"] * 2,
+            ["--var", "once", "spark_cdc__debezium_invalid_pattern"],
+        ),
         ([], ["--format", "not tell", "auto"]),
     ],
 )
@@ -137,10 +152,10 @@ def test_files_that_are_refused_alike_share_a_sentence(tmp_path: Path) -> None:
     assert f"{names[0]}, {names[1]} and {names[2]}" in result.stderr
 
 
-def told(repository: Path, *values: bytes, dialect: str | None = None) -> tuple[str, str | None]:
+def told(library: MacroLibrary, *values: bytes, dialect: str | None = None) -> tuple[str, str | None]:
     """The format and dialect that `auto` tells of a file of these values."""
     data = "\n".join(json.dumps({"value_base64": b64encode(value).decode()}) for value in values)
-    [file] = Decoder(MacroLibrary(repository), Options(dialect=dialect)).files([Source("x", data.encode())])
+    [file] = Decoder(library, Options(dialect=dialect)).files([Source("x", data.encode())])
     return file.format, file.dialect
 
 
@@ -155,8 +170,8 @@ def dts_avro(case: str) -> list[bytes]:
 @pytest.mark.parametrize(
     "case", ["insert", "update", "delete", "ddl", "heartbeat", "born_timestamp", "snapshot"]
 )
-def test_a_record_of_dts_is_told_because_all_its_bytes_are_read(repository: Path, case: str) -> None:
-    assert told(repository, *dts_avro(case)) == ("dts_avro", "dts_avro")
+def test_a_record_of_dts_is_told_because_all_its_bytes_are_read(library: MacroLibrary, case: str) -> None:
+    assert told(library, *dts_avro(case)) == ("dts_avro", "dts_avro")
 
 
 DTS_RECORD = {
@@ -189,20 +204,22 @@ DTS_RECORD = {
     ],
 )
 def test_what_is_no_row_of_dts_for_certain_is_not_taken_for_one(
-    repository: Path, values: list[bytes]
+    library: MacroLibrary, values: list[bytes]
 ) -> None:
-    assert told(repository, write_record(DTS_RECORD), b"\xff") == ("dts_avro", "dts_avro")
+    assert told(library, write_record(DTS_RECORD), b"\xff") == ("dts_avro", "dts_avro")
     with pytest.raises(UsageError, match="do not tell their format"):
-        told(repository, *values)
+        told(library, *values)
 
 
-def test_records_of_dts_need_fastavro_to_be_told(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_of_dts_need_fastavro_to_be_told(
+    library: MacroLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
     record = write_record(DTS_RECORD)
     _reader.cache_clear()
     monkeypatch.setitem(sys.modules, "fastavro", None)
     with pytest.raises(UsageError, match=r"pip install 'dbt-spark-cdc\[dts\]'"):
-        told(repository, record)
-    assert told(repository, b"\xff", of_any_writer(1, {"id": "1"}, gtid="").encode()) == ("canal", "canal")
+        told(library, record)
+    assert told(library, b"\xff", of_any_writer(1, {"id": "1"}, gtid="").encode()) == ("canal", "canal")
 
 
 EVENT = {
@@ -227,21 +244,43 @@ QLIK = {"magic": "atMSG", "type": "DT", "headers": None, "message": {"data": {"i
 MONGODB_EVENT = {"_id": {"_data": "82"}, "operationType": "insert", "ns": {"db": "shop"}, "clusterTime": {}}
 
 
+def open_protocol(*events: bytes) -> bytes:
+    """A value as TiCDC's Open Protocol writes it: each event behind its length."""
+    return b"".join(len(event).to_bytes(8, "big") + event for event in events)
+
+
+def canal_packet(body: bytes) -> bytes:
+    """A packet of type MESSAGES, as Canal writes it with flatMessage=false."""
+    length, size = b"", len(body)
+    while size > 0x7F:
+        length, size = length + bytes([size & 0x7F | 0x80]), size >> 7
+    return b"\x18\x07\x2a" + length + bytes([size]) + body
+
+
+def pubsub(text: str) -> bytes:
+    message = {
+        "data": b64encode(text.encode()).decode(),
+        "messageId": "1",
+        "publishTime": "2026-08-01T00:00:00Z",
+    }
+    return json.dumps({"message": message, "subscription": "projects/p/subscriptions/s"}).encode()
+
+
 @pytest.mark.parametrize(
     ("value", "what"),
     [
         (b"", "empty"),
         (b" \t", "empty"),
-        (b"\0\0\0\0*\0\x02\x02\x0cscooter\0", "Avro or Protobuf of a schema registry (schema id 42)"),
+        (b"\0\0\0\0*\0\x02\x02\x0cscooter\0", "schema registry, Avro or Protobuf; schema id 42"),
         (
             b"\0\x01\0\0\xc8\0\n\x04\x08\x01\x12\0",
-            "Avro or Protobuf of a schema registry (schema id 16777416)",
+            "schema registry, Avro or Protobuf; schema id 16777416",
         ),
         (b"Obj\x01\x04", "an Avro file"),
         (b"\xc3\x01" + bytes(8), "Avro in single-object encoding"),
         (b"\x03\0" + bytes(16) + b"{}", "a message of the AWS Glue schema registry"),
         (b"\x1f\x8b\x08\0", "compressed by gzip"),
-        (b"\xef\xbb\xbf{}", "text behind a byte order mark"),
+        (b"\xef\xbb\xbf{}", "a byte order mark stands in front"),
         ("\ufeff{}".encode("utf-16-le"), "UTF-16 text"),
         (b"<?xml version='1.0'?>", "XML"),
         (b'{"name":"\xb3\xc9"}', "bytes that are no UTF-8 text"),
@@ -250,8 +289,8 @@ MONGODB_EVENT = {"_id": {"_data": "82"}, "operationType": "insert", "ns": {"db":
         (b64encode(EVENT_TEXT.encode()), "base64 of a JSON object"),
         (EVENT_TEXT[:-9].encode(), "JSON that breaks off or breaks a rule"),
         (b"{'id':1}", "JSON that breaks off or breaks a rule"),
-        (f"{EVENT_TEXT}{EVENT_TEXT}".encode(), "several JSON objects in one value"),
-        (f"{EVENT_TEXT} ;".encode(), "text behind a JSON value"),
+        (f"{EVENT_TEXT}{EVENT_TEXT}".encode(), "another object follows the message"),
+        (f"{EVENT_TEXT} ;".encode(), "text follows the message"),
         (json.dumps(EVENT_TEXT).encode(), "a message of the format debezium stands in a JSON text"),
         (json.dumps([EVENT]).encode(), "a message of the format debezium stands in a list"),
         (
@@ -264,7 +303,8 @@ MONGODB_EVENT = {"_id": {"_data": "82"}, "operationType": "insert", "ns": {"db":
             "`records`",
         ),
         (json.dumps("{}").encode(), "a JSON text that holds an object"),
-        (b"[{}]", "a JSON list"),
+        (b"[{}]", "a list"),
+        (b'"order 7"', "a JSON text"),
         (b"7", "a JSON value that is no object"),
         (json.dumps(CLOUD_EVENT | {"data": {"id": 1}}).encode(), "a CloudEvent"),
         (
@@ -286,7 +326,42 @@ MONGODB_EVENT = {"_id": {"_data": "82"}, "operationType": "insert", "ns": {"db":
         ),
         (
             b'{"version":1,"type":"INSERT","table":"t","commitTs":1,"buildTs":1}',
-            "a row of TiCDC's simple protocol",
+            "a message of TiCDC's simple protocol",
+        ),
+        (
+            b'{"version":1,"type":"WATERMARK","commitTs":4,"buildTs":1}',
+            "a message of TiCDC's simple protocol",
+        ),
+        (open_protocol(b'{"u":{"id":{"t":3,"h":true,"f":11,"v":1}}}'), "TiCDC's Open Protocol"),
+        (open_protocol(b'{"d":{"id":{"t":3,"v":1}}}', b'{"u":{}}'), "TiCDC's Open Protocol"),
+        (open_protocol(b""), "TiCDC's Open Protocol"),
+        (open_protocol(b"{}")[:-1], "schema registry, Avro or Protobuf; schema id 0"),
+        (canal_packet(b"\x08\x05\x12\x02ab"), "Canal's protobuf (flatMessage=false)"),
+        (b"\x10\x01" + canal_packet(b"\x12\x02ab" * 100), "Canal's protobuf (flatMessage=false)"),
+        (canal_packet(b"\x12\x02ab") + b"x", "no JSON at all"),
+        (
+            b'{"scn":5,"tm":1,"c_scn":6,"c_idx":1,"xid":"0x1","db":"FREE","payload":[{"op":"c","schema":{}}]}',
+            "a message of OpenLogReplicator",
+        ),
+        (b'{"c_scn":6,"c_idx":0,"payload":[{"op":"begin"}]}', "a message of OpenLogReplicator"),
+        (b'{"scn":6,"payload":[{"op":"sold"}]}', "a JSON object with the keys scn, payload"),
+        (
+            pubsub(EVENT_TEXT),
+            "a message of Google Pub/Sub: a message of the format debezium stands in base64 under",
+        ),
+        (pubsub("{'no':1}"), "a message of Google Pub/Sub"),
+        (
+            b'{"id":"4d47","aggregatetype":"order","aggregateid":"1","type":"OrderCreated","payload":"{}"}',
+            "a row of an outbox table",
+        ),
+        (b'{"eventType":"OrderCreated","payload":"{}"}', "an event of Debezium's outbox event router"),
+        (
+            b'{"payload":"{\\"id\\":1}"}',
+            "a `payload` of Kafka Connect around a JSON text that holds an object",
+        ),
+        (
+            json.dumps({"payload": EVENT_TEXT}).encode(),
+            "a message of the format debezium stands in a JSON text under the key `payload`",
         ),
         (
             json.dumps(EVENT | {"source": EVENT["source"] | {"connector": "acme"}}).encode(),
@@ -307,14 +382,21 @@ def test_what_tells_no_format_is_named(value: bytes, what: str) -> None:
     assert "Ann" not in found.what
 
 
-def test_what_tells_no_format_is_counted(repository: Path) -> None:
+def test_what_tells_no_format_is_counted(library: MacroLibrary) -> None:
     with pytest.raises(UsageError) as error:
-        told(repository, b"[{}]", b"[[]]", b"", *(f'{{"{letter}":1}}'.encode() for letter in "abcdef"))
+        told(library, b"[{}]", b"[[]]", b"", *(f'{{"{letter}":1}}'.encode() for letter in "abcdef"))
     assert (
-        "of 9: 2 a JSON list (split it before it is landed); 1 empty (look for a producer that writes empty values); "
+        "; 2 of 9: a list (split it before it is landed); 1 of 9: empty (look for a producer that writes empty values); "
         in str(error.value)
     )
     assert "; 3 others" in str(error.value)
+
+
+def test_an_error_and_auto_name_what_stands_around_a_message_alike(library: MacroLibrary) -> None:
+    assert library.call("_wrappings") == WRAPPINGS
+    given = library.call("_unreadable_reason", "value")
+    for what in WRAPPINGS.values():
+        assert what in given
 
 
 @pytest.mark.parametrize(
@@ -346,16 +428,16 @@ DATAWORKS_OF_OMS = {
     ],
 )
 def test_a_dialect_leaves_the_formats_that_have_it(
-    repository: Path, dialect: str, message: Any, expected: tuple[str, str]
+    library: MacroLibrary, dialect: str, message: Any, expected: tuple[str, str]
 ) -> None:
     text = of_any_writer(1, {"id": "1"}) if message == "alike" else json.dumps(message)
-    assert told(repository, text.encode(), dialect=dialect) == expected
+    assert told(library, text.encode(), dialect=dialect) == expected
 
 
-def test_other_formats_do_not_count_beside_a_dialect(repository: Path) -> None:
+def test_other_formats_do_not_count_beside_a_dialect(library: MacroLibrary) -> None:
     heartbeat, row = b'{"ts_ms": 1}', of_any_writer(1, {"id": "1"}, gtid="").encode()
-    assert told(repository, heartbeat, heartbeat, row) == ("debezium", "envelope")
-    assert told(repository, heartbeat, heartbeat, row, dialect="dts") == ("canal", "dts")
+    assert told(library, heartbeat, heartbeat, row) == ("debezium", "envelope")
+    assert told(library, heartbeat, heartbeat, row, dialect="dts") == ("canal", "dts")
 
 
 @pytest.mark.parametrize(
@@ -384,16 +466,16 @@ def test_a_dialect_that_the_format_has_not_is_said(
     assert result.stderr.endswith(f" decode: option --dialect {sentence.format(file)}\n")
 
 
-def test_most_messages_count_also_where_several_write_them(repository: Path) -> None:
+def test_most_messages_count_also_where_several_write_them(library: MacroLibrary) -> None:
     alike, other = of_any_writer(1, {"id": "1"}).encode(), debezium(id=1).encode()
-    assert told(repository, other, alike, alike) == ("canal", "canal")
-    assert told(repository, alike, other) == ("debezium", "envelope")
+    assert told(library, other, alike, alike) == ("canal", "canal")
+    assert told(library, alike, other) == ("debezium", "envelope")
 
 
-def test_a_mark_beside_what_is_not_known_tells_no_format(repository: Path) -> None:
+def test_a_mark_beside_what_is_not_known_tells_no_format(library: MacroLibrary) -> None:
     for dialect in (None, "oms"):
         with pytest.raises(UsageError, match="do not tell their format"):
-            told(repository, b'{"ts_ms": 1}', b'{"what": 1}', dialect=dialect)
+            told(library, b'{"ts_ms": 1}', b'{"what": 1}', dialect=dialect)
 
 
 def test_only_formats_that_have_the_dialect_are_named(tmp_path: Path) -> None:
@@ -418,7 +500,7 @@ def test_a_file_without_messages_has_no_format(tmp_path: Path) -> None:
     ],
 )
 def test_what_all_dialects_write_does_not_tell_the_dialect(
-    repository: Path, messages: list[str], expected: tuple[str, str | None]
+    library: MacroLibrary, messages: list[str], expected: tuple[str, str | None]
 ) -> None:
     row = {"id": 1}
     rows = {"default": row, "extended": {**row, "__light_type": {"id": {"schemaType": "INT"}}}}
@@ -433,7 +515,7 @@ def test_what_all_dialects_write_does_not_tell_the_dialect(
         )
         for kind in messages
     )
-    [file] = Decoder(MacroLibrary(repository), Options()).files([Source("x", data.encode())])
+    [file] = Decoder(library, Options()).files([Source("x", data.encode())])
     assert (file.format, file.dialect) == expected
 
 
@@ -566,7 +648,10 @@ def test_a_deleted_row_of_flink_cdc_is_gone_without_a_word_of_its_format(tmp_pat
 
 @pytest.mark.usefixtures("spark")
 def test_columns_that_maxwell_leaves_out_are_null_in_the_state(tmp_path: Path) -> None:
-    """With output_nulls=false: id 5 lost its note, the note of id 6 was NULL before, the update of 7 changes half its key."""
+    """With output_nulls=false: id 5 lost its note, the note of id 6 was NULL before, the update of 7 changes half its key.
+
+    The update of 8 has only what changed, as binlog_row_image=MINIMAL logs it: its note is as it was.
+    """
     head = {"database": "test", "table": "address", "ts": 1469115600}
     messages = [
         {"type": "insert", "data": {"id": 5, "sub": 1, "note": "a", "v": 3}},
@@ -575,6 +660,8 @@ def test_columns_that_maxwell_leaves_out_are_null_in_the_state(tmp_path: Path) -
         {"type": "update", "data": {"id": 6, "sub": 1, "note": "n", "v": 2}, "old": {"v": 1}},
         {"type": "insert", "data": {"id": 7, "sub": 1, "v": 1}},
         {"type": "update", "data": {"id": 7, "sub": 2, "v": 1}, "old": {"sub": 1}},
+        {"type": "insert", "data": {"id": 8, "sub": 1, "note": "kept", "v": 1}},
+        {"type": "update", "data": {"id": 8, "sub": 1, "v": 9}},
     ]
     file = write(tmp_path, "x.jsonl", *(json.dumps({**head, **message}) for message in messages))
     told = ("--format", "maxwell", "--dialect", "nulls_left_out", "--state", "--key", "id,sub")
@@ -583,6 +670,7 @@ def test_columns_that_maxwell_leaves_out_are_null_in_the_state(tmp_path: Path) -
         {"id": "5", "sub": "1", "note": None, "v": "4"},
         {"id": "6", "sub": "1", "note": "n", "v": "2"},
         {"id": "7", "sub": "2", "note": None, "v": "1"},
+        {"id": "8", "sub": "1", "note": "kept", "v": "9"},
     ]
     assert "error" not in address
 
@@ -609,9 +697,16 @@ def ticdc(commit_ts: int, **fields: object) -> str:
 
 
 def cockroachdb(nanoseconds: int, op: str, key: int, after: str = "null") -> str:
-    source = {"origin": "cockroachdb", "database_name": "shop", "schema_name": "public", "table_name": "products"}
+    source = {
+        "origin": "cockroachdb",
+        "database_name": "shop",
+        "schema_name": "public",
+        "table_name": "products",
+    }
     source |= {"ts_hlc": f"{nanoseconds}.0000000000", "ts_ns": nanoseconds}
-    value = f'{{"after": {after}, "op": "{op}", "source": {json.dumps(source)}, "ts_ns": 1785500009000000000}}'
+    value = (
+        f'{{"after": {after}, "op": "{op}", "source": {json.dumps(source)}, "ts_ns": 1785500009000000000}}'
+    )
     return captured(value, topic="products", key=json.dumps({"id": key}))
 
 
@@ -622,7 +717,10 @@ def in_order(*messages: str) -> list[str]:
 @pytest.mark.usefixtures("spark")
 def test_state_of_those_who_write_as_debezium_does(tmp_path: Path) -> None:
     """What is sent again has its old time, and TiCDC sends a truncate to each partition, as a schema change."""
-    first, truncate = 468000000000000000, {"databaseName": "shop", "ddl": "TRUNCATE TABLE `orders`", "tableChanges": []}
+    first, truncate = (
+        468000000000000000,
+        {"databaseName": "shop", "ddl": "TRUNCATE TABLE `orders`", "tableChanges": []},
+    )
     orders = in_order(
         ticdc(first + 1, op="c", before=None, after={"id": 1, "v": "a"}),
         ticdc(first + 7, op="c", before=None, after={"id": 3, "v": "c"}),
@@ -647,7 +745,13 @@ def test_state_of_those_who_write_as_debezium_does(tmp_path: Path) -> None:
     result = run(*files, "--state")
     assert result.exit_code == 0, result.output
     assert lines(result.stdout) == [
-        {"database": "shop", "schema": None, "table": "orders", "key": ["id"], "rows": [{"id": "3", "v": "d"}]},
+        {
+            "database": "shop",
+            "schema": None,
+            "table": "orders",
+            "key": ["id"],
+            "rows": [{"id": "3", "v": "d"}],
+        },
         {
             "database": "shop",
             "schema": "public",
@@ -1162,6 +1266,55 @@ def test_state_says_what_could_not_be_read(tmp_path: Path) -> None:
     )
     assert unread["error"].endswith(
         "; 2 others). Messages not read: 1 with the error text_after_message (byte 2: text follows the message)."
+    )
+
+
+@pytest.mark.usefixtures("spark")
+def test_state_takes_no_row_with_the_operation_column_of_another_tool(tmp_path: Path) -> None:
+    """In a row that has Debezium's own mark the same name is a column of the table, also in one file."""
+    rows = ('{"id":1,"Op":"x","__op":"c"}', '{"id":1,"Op":"D"}', '{"id":2,"hvr_op_val":0}')
+    file = write(tmp_path, "x.jsonl", *rows)
+    options = ("--format", "debezium", "--dialect", "flat", "--state", "--key", "id")
+    [table] = lines(run(file, *options).stdout)
+    assert table["rows"] == [{"id": "1", "Op": "x"}]
+    assert table["error"].startswith(
+        "Changes not applied: 2 with the error other_structure (1 Op: an operation column "
+    )
+    [table] = lines(run(file, *options, "--columns", "id:bigint,Op:string").stdout)
+    assert table["rows"] == [{"id": "1", "Op": "D"}]
+    assert table["error"].startswith("Changes not applied: 1 with the error other_structure (hvr_op_val: ")
+
+
+CONNECTOR_OF_THE_PROJECT = json.dumps(EVENT | {"source": EVENT["source"] | {"connector": "acme"}})
+
+
+@pytest.mark.usefixtures("spark")
+def test_variables_are_those_of_a_project(tmp_path: Path) -> None:
+    file = write(
+        tmp_path,
+        "x.jsonl",
+        CONNECTOR_OF_THE_PROJECT,
+        json.dumps(EVENT | {"after": {"id": 1, "a": "n/a", "b": "gone"}}),
+    )
+    options = ["--format", "debezium"]
+    refused, row = lines(run(file, *options).stdout)
+    assert (refused["error"]["code"], row["after"]) == (
+        "unsupported_connector",
+        {"id": "1", "a": "n/a", "b": "gone"},
+    )
+    for connector in ("other", "acme"):
+        options += ["--var", f"spark_cdc__debezium_other_connectors={connector}"]
+    options += [
+        "--var",
+        "spark_cdc__debezium_unavailable_pattern=n/.",
+        "--var",
+        "spark_cdc__debezium_invalid_pattern=g.*",
+    ]
+    allowed, row = lines(run(file, *options).stdout)
+    assert (allowed["kind"], allowed["after"]) == ("row", {"id": "1"})
+    assert (row["after"], row["error"]) == (
+        {"id": "1", "b": "gone"},
+        {"code": "value_does_not_fit", "detail": "b: string"},
     )
 
 

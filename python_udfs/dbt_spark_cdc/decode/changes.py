@@ -69,7 +69,8 @@ class Changes:
         """Fill the files' `rows` and `columns`; with `columns` the rows have only these, as declared."""
         places = [(file, message) for file in batch for message in file.messages]
         create_raw(spark, ((n, message) for n, (_, message) in enumerate(places)))
-        inner = self.library.decoded("raw", batch[0].format, batch[0].dialect, RAW_COLUMNS)
+        declared = list(self.options.columns or ())
+        inner = self.library.decoded("raw", batch[0].format, batch[0].dialect, RAW_COLUMNS, declared)
         typed = self._typed(spark, batch[0], columns) if columns else None
         # The texts of other formats stand in the message.
         is_made_here = "document" in self._header(batch[0])
@@ -155,7 +156,7 @@ def _columns(rows: list[dict[str, Any]]) -> dict[NAME, dict[str, None]]:
         if row["kind"] != "rows" and row["table_name"] is None:
             continue
         found = columns.setdefault((row["database_name"], row["schema_name"], row["table_name"]), {})
-        if row["kind"] != "rows":
+        if row["kind"] != "rows" or row["error_code"] is not None:
             continue
         for column in itertools.chain(row["before"] or (), row["after"] or ()):
             found[column.split(".", 1)[0] if column in row["patched"] else column] = None

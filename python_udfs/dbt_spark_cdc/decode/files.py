@@ -90,6 +90,8 @@ class Table:
     lines: set[int] = field(default_factory=set)
     has_truncate: bool = False
     unreadable: Counter[Error] = field(default_factory=Counter)
+    # Rows that the untyped reading refused.
+    refused: Counter[Error] = field(default_factory=Counter)
     rows: list[dict[str, str | None]] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 

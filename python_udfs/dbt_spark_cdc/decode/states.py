@@ -61,6 +61,7 @@ class States:
         else:
             self._leave_out_reserved(table)
         table.errors.extend(_counted("Messages not read", table.unreadable))
+        table.errors.extend(_counted("Changes not applied", table.refused))
         if not table.columns or not table.lines:
             return False  # truncates only, or nothing that can be read
         if len(named) > 1:
@@ -194,6 +195,7 @@ def _tables(file: File) -> list[Table]:
     tables: dict[NAME, Table] = {}
     topics = {message.line: message.topic for message in file.messages}
     null_values = {message.line for message in file.messages if message.value is None}
+    readable = {line for row in file.rows if row["error_code"] is None for line in row["lines"]}
     named: dict[tuple[str, str | None], set[NAME]] = {}
     for row in file.rows:
         if row["kind"] == "rows" and not null_values.intersection(row["lines"]):
@@ -209,6 +211,10 @@ def _tables(file: File) -> list[Table]:
         table = tables.setdefault(name, Table(file, name, dict(file.columns.get(name, {}))))
         if row["kind"] == "unreadable":
             table.unreadable[row["error_code"], row["detail"]] += 1
+            continue
+        if row["error_code"] is not None and readable.isdisjoint(row["lines"]):
+            # Not read again: there each column that was found is declared, and would count as the table's.
+            table.refused[row["error_code"], row["detail"]] += 1
             continue
         table.lines.update(row["lines"])
         table.has_truncate |= row["kind"] == "truncate"

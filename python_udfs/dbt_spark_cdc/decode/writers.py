@@ -162,11 +162,14 @@ class Writers:
 
     def _untold(self, values: list[bytes]) -> Refusal:
         seen = Counter(map(sight, values))
-        parts = [f"{count} {found.what} ({found.advice})" for found, count in seen.most_common(SIGHTS_SHOWN)]
+        parts = [
+            f"{count} of {len(values)}: {found.what} ({found.advice})"
+            for found, count in seen.most_common(SIGHTS_SHOWN)
+        ]
         more = sum(seen.values()) - sum(count for _, count in seen.most_common(SIGHTS_SHOWN))
         reason = "the messages do not tell their format"
         if parts:
-            reason += f", of {len(values)}: {'; '.join(parts)}" + (f"; {more} others" if more else "")
+            reason += f"; {'; '.join(parts)}" + (f"; {more} others" if more else "")
         is_binary = any(value and not value.startswith(b"{") for value in values)
         if is_binary and importlib.util.find_spec("fastavro") is None:
             reason += "; records of Alibaba DTS are told after pip install 'dbt-spark-cdc[dts]' only"

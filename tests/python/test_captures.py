@@ -183,10 +183,7 @@ POSTGRESQL_VALUES = [
         ["id"],
         {"id": "bigint", "n": "decimal(38,10)"},
         {"flat": {"n": "double"}},
-        {
-            capture: dict.fromkeys(["3", "5", "103", "105"], ("n",))
-            for capture in ["schema", "plain"]
-        },
+        {capture: dict.fromkeys(["3", "5", "103", "105"], ("n",)) for capture in ["schema", "plain"]},
     ),
     Table(
         "public",

@@ -722,12 +722,28 @@ def test_a_type_code_has_a_name_and_a_spark_type(vendor: str, code: str, expecte
     assert type_name(vendor, code) == expected
 
 
-INTEGERS = [0, 1, -1, 255, -256, 2**31, -(2**31), 2**63 - 1, -(2**63), 2**64, 10**28 + 7, 10**38 - 1, 1 - 10**38]
+INTEGERS = [
+    0,
+    1,
+    -1,
+    255,
+    -256,
+    2**31,
+    -(2**31),
+    2**63 - 1,
+    -(2**63),
+    2**64,
+    10**28 + 7,
+    10**38 - 1,
+    1 - 10**38,
+]
 TOO_LONG = [10**38, -(10**38), 2**127 - 1, -(2**127)]
 
 
 @pytest.mark.parametrize("ansi", ["true", "false"])
-def test_sql_reads_integers_of_38_digits_and_no_longer_ones(spark: Any, ansi: str, library: MacroLibrary) -> None:
+def test_sql_reads_integers_of_38_digits_and_no_longer_ones(
+    spark: Any, ansi: str, library: MacroLibrary
+) -> None:
     def base64_of(number: int) -> str:
         data = number.to_bytes((number.bit_length() + 8) // 8, "big", signed=True)
         return base64.b64encode(data).decode()

@@ -600,7 +600,10 @@ CASES = [
         "tables that no model reads are found",
         "no_unread_tables",
         "shop_messages",
-        {"changes": ["ref('shop_orders_misspelt')", "ref('shop_orders_of_raw')"], "ignored_tables": ["shop.tmp_*"]},
+        {
+            "changes": ["ref('shop_orders_misspelt')", "ref('shop_orders_of_raw')"],
+            "ignored_tables": ["shop.tmp_*"],
+        },
         found=("shop shop None items 1 no changes model reads shop.items",),
     ),
     Case("as many errors as allowed pass", "no_errors", "changes_with_errors", {"max_count": 2}),
@@ -954,7 +957,8 @@ def test_what_is_found_is_told_where_dbt_runs(answers: dict[str, Any]) -> None:
     assert (
         "spark_cdc.no_errors on changes_with_errors found:\n"
         '    1 x half_of_update: after, first at {"_cdc_topic":"t","_cdc_partition":0,"_cdc_offset":4}\n'
-        '    1 x value_does_not_fit: id: int, first at {"_cdc_topic":"t","_cdc_partition":0,"_cdc_offset":3}' in log
+        '    1 x value_does_not_fit: id: int, first at {"_cdc_topic":"t","_cdc_partition":0,"_cdc_offset":3}'
+        in log
     )
     assert "spark_cdc.one_row_per_key on rows_with_repeated_keys found:\n    2 x the key has 2 rows\n" in log
     assert "spark_cdc.no_errors on changes_good found" not in log

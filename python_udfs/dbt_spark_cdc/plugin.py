@@ -27,7 +27,7 @@ from dbt_common.events.types import Note
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_spark_cdc.registry import OLDEST_SPARK, register, version_of
-from dbt_spark_cdc.workers import functions_in, is_remote, why_not
+from dbt_spark_cdc.workers import functions_in, why_not
 
 _CONNECTIONS = "dbt.adapters.spark.connections"
 _WRAPPED = "_spark_cdc_wrapped"
@@ -125,14 +125,14 @@ def _prepare_session(parameters: dict[str, str]) -> None:
         try:
             _choose_worker_python(parameters)
             _make_folder_of_catalogs(parameters)
+            # Before there is a session: its settings are set, and warned of, when it is made.
+            _quieten_connect()
             session = _session(parameters)
         except Exception:
             # The statement itself will meet the same error, and dbt reports it better than we could.
             return
         _State.begin(session)
         try:
-            if is_remote(session):
-                _quieten_connect()
             _keep_generated_code_compilable(session)
             if version_of(session) < OLDEST_SPARK:
                 # The models say so themselves, each with one sentence.

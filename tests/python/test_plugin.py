@@ -291,15 +291,26 @@ def test_in_a_spark_that_is_not_supported_nothing_is_registered(adapter: Any) ->
     assert (adapter.registered, adapter.said) == ([], [])
 
 
-def test_warnings_of_spark_connect_are_quiet_and_no_others(adapter: Any) -> None:
-    adapter.session.__class__ = type("Remote", (FakeSession,), {"__module__": "pyspark.sql.connect.session"})
+def test_warnings_of_spark_connect_are_quiet_and_no_others(
+    adapter: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also those of the settings with which the session is made."""
+
+    def warn(module: str) -> None:
+        warnings.warn_explicit(f"from {module}", UserWarning, "file.py", 1, module=module)
+
+    def get_session(parameters: dict[str, str]) -> FakeSession:
+        warn("pyspark.sql.connect.conf")
+        return adapter.session
+
+    monkeypatch.setattr(plugin_module, "_session", get_session)
     SparkCdcPlugin("project")
     adapter.manager.open(FakeConnection("session"))
     with warnings.catch_warnings(record=True) as shown:
         warnings.simplefilter("always")
         adapter.cursor().execute("select 1")
         for module in ("pyspark.sql.connect.conf", "somewhere.else"):
-            warnings.warn_explicit(f"from {module}", UserWarning, "file.py", 1, module=module)
+            warn(module)
     assert [str(warning.message) for warning in shown] == ["from somewhere.else"]
 
 
@@ -406,7 +417,12 @@ def test_the_folder_of_a_catalog_file_is_made_before_spark_asks_for_it(
         "spark.other": "jdbc:sqlite:seven/catalog.db",
     }
     adapter.cursor(server_side_parameters=uris).execute("select 1")
-    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")) == ["file", "one", "one/lake", "two"]
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")) == [
+        "file",
+        "one",
+        "one/lake",
+        "two",
+    ]
     assert adapter.said == [
         f"spark_cdc: made the folder {tmp_path}/one/lake of the catalog that spark.sql.catalog.one.uri names",
         "spark_cdc: made the folder two of the catalog that spark.sql.catalog.two.uri names",

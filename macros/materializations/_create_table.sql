@@ -30,9 +30,9 @@
     }[file_format] -%}
     {%- if file_format == 'iceberg' and config.get('materialized') == 'cdc_log' -%}
         {%- do properties.update({
-            'write.parquet.row-group-size-bytes': '8388608',
-            'read.split.target-size': '4194304',
-            'read.split.open-file-cost': '131072',
+            'write.parquet.row-group-size-bytes': '2097152',
+            'read.split.target-size': '2097152',
+            'read.split.open-file-cost': '65536',
         }) -%}
     {%- endif -%}
     {%- do properties.update(config.get('tblproperties') or {}) -%}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from harness import Lake, Project, raw_row
+from harness import REPOSITORY, Lake, Project, raw_row
 from source_tables import CanalTable, CanalTopic
 
 SCHEMA = "shop_log"
@@ -106,7 +108,7 @@ def files() -> dict[str, str]:
     documented = '  - name: documented\n    description: "Things, as they\'re told"\n    columns: [{name: id, description: The number}]\n'
     hook = f"insert into {SCHEMA}.audit select '{{}}'"
     return {
-        "models/sources.yml": "sources: [{name: raw_log, tables: [{name: topic}, {name: renamed}]}]\n",
+        "models/sources.yml": "sources: [{name: raw_log, tables: [{name: topic}, {name: renamed}, {name: long}]}]\n",
         "models/messages.sql": "{{ config(materialized='cdc_log') }}\n"
         "{{ spark_cdc.messages(source('raw_log', 'topic'), format='canal') }}\n",
         "models/some_messages.sql": "{{ config(materialized='view') }} select * from {{ ref('messages') }} where partition = 0\n",
@@ -117,6 +119,8 @@ def files() -> dict[str, str]:
             f'pre_hook="{hook.format("pre")}", post_hook="{hook.format("post")}"'),
         "models/contracted.sql": log(),
         "models/once/broken_contract.sql": log(),
+        "models/once/pieces.sql": "{{ config(materialized='cdc_log') }}\n"
+        "{{ spark_cdc.messages(source('raw_log', 'long'), format='canal') }}\n",
         "models/once/things_history.sql": HISTORY,
         **{f"models/once/{name}.sql": f"{{{{ config(materialized='cdc_log') }}}}{{{{ {call} }}}}\n" for name, (call, _) in WRONG.items()},
         **{f"models/once/{name}.sql": text for name, (text, _) in WRONG_CONFIG.items()},
@@ -154,6 +158,7 @@ def source(lake: Lake, project: Project) -> Source:
     lake.spark.sql("alter table raw_log.renamed rename column offset to position")
     lake.spark.sql(f"create schema if not exists {SCHEMA}")
     lake.spark.sql(f"create or replace table {SCHEMA}.audit (hook string)")
+    create_long(lake, "raw_log.long", how_to_properties())
     source = Source(lake)
     source.land(*(table.insert(0, {"id": 1, "name": table.name}) for table in (source.things, source.others)))
     return source
@@ -164,6 +169,29 @@ def project(new_project: Callable[..., Project]) -> Project:
     project = new_project(SCHEMA, files())
     project.dbt("show", "--inline", "select 1")
     return project
+
+
+def how_to_properties() -> dict[str, str]:
+    """What the how-to page gives a raw table: in a table, in a dbt model and in SQL."""
+    page = (REPOSITORY / "docs" / "how-to" / "run-on-a-cluster.md").read_text()
+    found = Counter(re.findall(r"([a-z]+[.][a-z.-]+-(?:bytes|size|cost))\W+(\d+)", page))
+    assert len(found) == 3 and set(found.values()) == {3}, found
+    return dict(found.keys())
+
+
+def create_long(lake: Lake, table: str, properties: dict[str, str]) -> None:
+    """A raw table of 13 MB in one file, as compressed as text of messages is."""
+    texts = ", ".join(f"sha2(cast(id * 64 + {part} as string), 512)" for part in range(32))
+    listed = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
+    lake.spark.sql(f"""
+        create or replace table {table} using iceberg {f"tblproperties ({listed})" if listed else ""} as
+        select 'long' as topic, 0 as partition, id as offset, timestamp'2026-01-01' as timestamp,
+            cast(null as binary) as key, cast(concat({texts}) as binary) as value,
+            cast(null as array<struct<key: string, value: binary>>) as headers
+        from range(0, 5800, 1, 1)
+    """)
+    (files,) = lake.rows(f"select count(*) as n, sum(file_size_in_bytes) as bytes from {table}.files")
+    assert files["n"] == 1 and 12_000_000 < files["bytes"] < 14_000_000
 
 
 def noted(lake: Lake, name: str) -> dict[str, Any]:
@@ -258,17 +286,36 @@ def test_merges_mark_rows_unless_the_model_says_otherwise(
         assert found["write.merge.mode"] == mode
 
 
-def test_a_log_is_stored_in_pieces_that_one_task_reads_soon(lake: Lake, project: Project, source: Source) -> None:
+def test_a_log_is_stored_in_pieces_that_one_task_reads_soon(
+    lake: Lake, project: Project, source: Source
+) -> None:
     """Other tables keep the lake's own sizes, and a model may say its own."""
     pieces = {
-        "write.parquet.row-group-size-bytes": "8388608",
-        "read.split.target-size": "4194304",
-        "read.split.open-file-cost": "131072",
+        "write.parquet.row-group-size-bytes": "2097152",
+        "read.split.target-size": "2097152",
+        "read.split.open-file-cost": "65536",
     }
-    wanted = {"messages": pieces, "things": pieces, "documented": pieces | {"read.split.target-size": "1000000"}}
+    wanted = {
+        "messages": pieces,
+        "things": pieces,
+        "documented": pieces | {"read.split.target-size": "1000000"},
+    }
     for name, sizes in (wanted | {"things_history": {}}).items():
         found = {row["key"]: row["value"] for row in lake.rows(f"show tblproperties {SCHEMA}.{name}")}
         assert {key: found[key] for key in pieces if key in found} == sizes, name
+
+
+def test_messages_are_work_for_many_tasks(lake: Lake, project: Project, source: Source) -> None:
+    """Of raw that has what the how-to page gives, and of the log: with Iceberg's own sizes one task parses all."""
+    create_long(lake, "raw_log.usual", {})
+    tables = {
+        "usual": "raw_log.usual",
+        "raw": "raw_log.long",
+        "log": f"{SCHEMA}.pieces",
+    }
+    tasks = {name: lake.spark.table(table).rdd.getNumPartitions() for name, table in tables.items()}
+    assert tasks["usual"] == 1
+    assert 6 <= tasks["raw"] <= 10 and 6 <= tasks["log"] <= 10, tasks
 
 
 def test_a_full_refresh_replaces_the_table_in_place(project: Project, lake: Lake, source: Source) -> None:

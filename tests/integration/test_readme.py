@@ -18,7 +18,9 @@ from harness import JARS, REPOSITORY, Lake, Message, Project
 
 MODELS = re.compile(r"^(?:--|#) (models/\S+\.(?:sql|yml))[^\n]*\n(.*?)(?=^-- models/|^```)", re.M | re.S)
 PROFILE = re.compile(r"^# profiles\.yml\n(.*?)^```", re.M | re.S)
-
+PROJECT = re.compile(r"^# dbt_project\.yml\n(.*?)^```", re.M | re.S)
+MACRO = re.compile(r"^-- (macros/\S+\.sql)\n(.*?)^```", re.M | re.S)
+LINES = re.compile(r"^```json\n(.*?)^```", re.M | re.S)
 
 SAYING = ("stg_shop__messages", "stg_shop__orders_changes", "orders", "orders_history", "cdc_run_summary")
 
@@ -50,7 +52,10 @@ def test_the_models_of_the_readme_work(lake: Lake, new_project: Callable[..., Pr
     run = project.dbt("build")
     warned = {name: status for name, status in run.statuses.items() if status not in ("success", "pass")}
     assert set(warned.values()) == {"warn"}, run.messages
-    assert sorted(warned) == ["spark_cdc_no_errors_stg_shop__messages_", "spark_cdc_no_errors_stg_shop__orders_changes_"]
+    assert sorted(warned) == [
+        "spark_cdc_no_errors_stg_shop__messages_",
+        "spark_cdc_no_errors_stg_shop__orders_changes_",
+    ]
     assert any("1 x not_json" in line for line in run.logged)
     assert any("1 x value_does_not_fit: amount: decimal(20,4), first at {" in line for line in run.logged)
     said = run.messages
@@ -136,7 +141,9 @@ def test_each_run_says_what_it_did(lake: Lake, new_project: Callable[..., Projec
     assert shown.result.result.results[0].agate_table.rows, "a preview shows rows, also where nothing is new"
     whole, changes = compiled(project, "stg_shop__messages"), compiled(project, "stg_shop__orders_changes")
     lake.land("raw", [canal("DELETE", row)], schema="shop")
-    assert "try_cast(offset as bigint) > " in compiled(project, "stg_shop__messages"), "where something is new, what a run reads"
+    assert "try_cast(offset as bigint) > " in compiled(project, "stg_shop__messages"), (
+        "where something is new, what a run reads"
+    )
     for query in (whole, changes):
         assert "where false" not in query and "from json" in query.replace("_", " ").lower()
     assert lake.rows(f"select count(*) as n from ({whole})") == [{"n": 11}]
@@ -151,7 +158,7 @@ def compiled(project: Project, model: str) -> str:
 
 
 def test_the_profile_of_the_readme_works(new_project: Callable[..., Project], tmp_path: Path) -> None:
-    """In a process of its own, as a user starts dbt: of the profile only the jars are ours, which a test does not fetch."""
+    """With its project, macro and messages, in processes as a user starts dbt: only the jars are ours, which a test does not fetch."""
     readme = (REPOSITORY / "README.md").read_text()
     models = {
         name: text
@@ -159,14 +166,12 @@ def test_the_profile_of_the_readme_works(new_project: Callable[..., Project], tm
         if "staging" in name or name.endswith("/orders.sql")
     }
     project = new_project("readme_profile", models)
-    message = canal("INSERT", {"id": "1", "amount": "1.50", "placed_at": "2026-01-01 12:00:00"})
-    (project.folder / "dbt_project.yml").write_text(f"""
-name: shop
-profile: shop
-on-run-start: >
-  create table shop.raw as select 'shop' as topic, 0 as partition, 0 as offset, timestamp'2026-01-01' as timestamp,
-  cast(null as string) as key, r'{message.value}' as value
-""")
+    ((macro, text),) = MACRO.findall(readme)
+    (project.folder / macro).parent.mkdir(exist_ok=True)
+    (project.folder / macro).write_text(text)
+    for name, pattern in {"dbt_project.yml": PROJECT, "messages.jsonl": LINES}.items():
+        (content,) = pattern.findall(readme)
+        (project.folder / name).write_text(content)
     (profile,) = PROFILE.findall(readme)
     jars = ",".join(str(REPOSITORY / ".jars" / name) for name in JARS["iceberg"])
     profile = re.sub(r"spark\.jars\.packages: .*", f"spark.jars: {jars}", profile)
@@ -176,16 +181,26 @@ on-run-start: >
     users = {
         name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK", "DBT_", "SHOP_"))
     }
-    done = subprocess.run(
-        [sys.executable, "-m", "dbt.cli.main", "--no-send-anonymous-usage-stats", "--no-use-colors", "build"],
-        cwd=project.folder,
-        env=users | {"HOME": str(home)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    printed = done.stdout + done.stderr
-    assert done.returncode == 0, printed
+    commands = re.findall(r"^dbt (run-operation .*|build)$", readme, re.M)
+    assert len(commands) == 2
+    for command in commands:
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "dbt.cli.main",
+                "--no-send-anonymous-usage-stats",
+                "--no-use-colors",
+                *shlex.split(command),
+            ],
+            cwd=project.folder,
+            env=users | {"HOME": str(home)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        printed = done.stdout + done.stderr
+        assert done.returncode == 0, printed
     assert {path.name for path in (home / "lake" / "shop").iterdir()} >= {"orders", "stg_shop__messages"}
     with closing(sqlite3.connect(home / "lake" / "catalog.db")) as catalog:
         assert catalog.execute("pragma journal_mode").fetchall() == [("wal",)]
@@ -193,9 +208,9 @@ on-run-start: >
     assert "Unable to parse" not in printed, "dbt could not write a line of its log"
     said = re.findall(r"OK created sql \S+ model (\S+) \.* ?\[(.*) in [\d.]+s\]", printed)
     assert dict(said) == {
-        "shop.stg_shop__messages": "1 read: 1 routed",
-        "shop.stg_shop__orders_changes": "1 row change",
-        "shop.orders": "1 row change: 1 row built",
+        "shop.stg_shop__messages": "2 read: 2 routed",
+        "shop.stg_shop__orders_changes": "2 row changes",
+        "shop.orders": "2 row changes: 1 row built",
     }
 
 

@@ -59,6 +59,12 @@
             ) -%}
         {%- endif -%}
         {%- do spark_cdc._require_kind(macro, argument, value) -%}
+        {%- for relation in value if argument == 'messages' -%}
+            {%- do spark_cdc._require_columns_in(
+                macro, argument, relation, ['kind', 'error'], 'models made by spark_cdc.messages, or views over them',
+                'Name a model that spark_cdc.messages makes of that table.'
+            ) -%}
+        {%- endfor -%}
     {%- endfor -%}
 {%- endmacro -%}
 

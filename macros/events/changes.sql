@@ -83,10 +83,7 @@
         }, raw_columns, parsed_columns),
     }) -%}
     {%- do spark_cdc._require_spark('changes') -%}
-    {%- if spark_cdc._is_run() and config.get('materialized') == 'cdc_log' and spark_cdc._goes_on() -%}
-        {#- before it reads or alters anything; dbt's own `incremental` keeps no such note -#}
-        {%- do spark_cdc._refuse_other_arguments('changes', load_cached_relation(this)) -%}
-    {%- endif -%}
+    {%- do spark_cdc._refuse_append_of_other_arguments('changes') -%}
     {%- if messages is none -%}
         {%- do spark_cdc._require_raw_table('changes', relation, raw_columns) -%}
     {%- else -%}

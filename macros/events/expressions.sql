@@ -61,15 +61,25 @@
     {{- return('coalesce(size(' ~ image ~ ') > ' ~ others ~ ', false)') -}}
 {%- endmacro -%}
 
+{#-
+    The first and the last number that a time of a commit may be in a unit: from 2001, when none of these formats was there, to 9999.
+    Another number is of another unit, or damaged. The milliseconds have 13 digits.
+-#}
+{%- macro _span_of_times(unit) -%}
+    {{- return({
+        'seconds': (1000000000, 253402300799), 'milliseconds': (1000000000000, 253402300799999),
+        'microseconds': (1000000000000000, 253402300799999999), 'nanoseconds': (1000000000000000000, 9223372036854775807),
+    }[unit]) -}}
+{%- endmacro -%}
+
 {#- True of a time beyond the year 9999: of another unit, or damaged. -#}
 {%- macro _beyond_the_calendar(time, unit='milliseconds') -%}
-    {%- set last = {'milliseconds': '253402300799999', 'microseconds': '253402300799999999'}[unit] -%}
-    {{- return('coalesce(' ~ time ~ ' > ' ~ last ~ ', false)') -}}
+    {{- return('coalesce(' ~ time ~ ' > ' ~ spark_cdc._span_of_times(unit)[1] ~ ', false)') -}}
 {%- endmacro -%}
 
 {#- True of fewer than 13 digits, where a format's page promises these of milliseconds. -#}
 {%- macro _may_be_seconds(milliseconds) -%}
-    {{- return('coalesce(' ~ milliseconds ~ ' between 1 and 999999999999, false)') -}}
+    {{- return('coalesce(' ~ milliseconds ~ ' between 1 and ' ~ (spark_cdc._span_of_times('milliseconds')[0] - 1) ~ ', false)') -}}
 {%- endmacro -%}
 
 {#- Rules of a time that a format writes in milliseconds. 0 and below is no time; what is of another unit would be a wrong one. -#}
@@ -82,7 +92,7 @@
 
 {#- Rules of a time that a format writes in seconds: milliseconds lie beyond the calendar. -#}
 {%- macro _rules_of_seconds(path, time) -%}
-    {{- return({path ~ ': beyond the year 9999 as seconds': 'coalesce(' ~ time ~ ' > 253402300799, false)'}) -}}
+    {{- return({path ~ ': beyond the year 9999 as seconds': spark_cdc._beyond_the_calendar(time, 'seconds')}) -}}
 {%- endmacro -%}
 
 {#- Rules of a time that a format writes as a text with date and clock; '' is no time. `time`: the text as Spark reads it. -#}
@@ -95,14 +105,10 @@
 {%- endmacro -%}
 
 {#-
-    True of a number that is no time of a commit in this unit: of seconds or of a finer unit, damaged, or from before 2001, when none of
-    these formats was there. 0 says that the time is not known.
+    True of a number that is no time of a commit in this unit. 0 says that the time is not known.
 -#}
 {%- macro _is_no_time(time, unit) -%}
-    {%- set first, last = {
-        'milliseconds': ('1000000000000', '253402300799999'), 'microseconds': ('1000000000000000', '253402300799999999'),
-        'nanoseconds': ('1000000000000000000', '9223372036854775807'),
-    }[unit] -%}
+    {%- set first, last = spark_cdc._span_of_times(unit) -%}
     {{- return('coalesce(' ~ time ~ ' <> 0 and ' ~ time ~ ' not between ' ~ first ~ ' and ' ~ last ~ ', false)') -}}
 {%- endmacro -%}
 

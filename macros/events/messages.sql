@@ -27,10 +27,7 @@
         }, raw_columns),
     }) -%}
     {%- do spark_cdc._require_spark('messages') -%}
-    {%- if spark_cdc._is_run() and config.get('materialized') == 'cdc_log' and spark_cdc._goes_on() -%}
-        {#- before it reads or alters anything; dbt's own `incremental` keeps no such note -#}
-        {%- do spark_cdc._refuse_other_arguments('messages', load_cached_relation(this)) -%}
-    {%- endif -%}
+    {%- do spark_cdc._refuse_append_of_other_arguments('messages') -%}
     {%- do spark_cdc._require_raw_table('messages', relation, raw_columns) -%}
     {%- if spark_cdc._is_run() and spark_cdc._is_full_refresh() -%}
         {%- do spark_cdc._refuse_to_lose_history(

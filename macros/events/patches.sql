@@ -25,14 +25,19 @@
     ) -}}
 {%- endmacro -%}
 
-{#- A column that holds no nested value has no parts, and no server changes a value and a part of it in one update. -#}
-{%- macro _patch_error_condition(column, is_patchable) -%}
-    {%- set is_patched = 'patches[' ~ column.literal ~ '] is not null' -%}
-    {{- return(is_patched ~ (' and map_contains_key(image, ' ~ column.literal ~ ')' if is_patchable)) -}}
-{%- endmacro -%}
-
-{%- macro _path_of_patch(column) -%}
-    {{- return(
-        'concat(' ~ spark_cdc._literal(column.name ~ ': ') ~ ', get_json_object(patches[' ~ column.literal ~ "], '$[0].path'))"
-    ) -}}
+{#-
+    SQL: all columns of which an update changes parts that it cannot change, each with the first path, NULL of none. A column that
+    holds no nested value has no parts, and no server changes a value and a part of it in one update.
+-#}
+{%- macro _wrong_patches(columns, patchable) -%}
+    {%- set names = [] -%}
+    {%- for column in columns -%}
+        {%- set patch = 'patches[' ~ column.literal ~ ']' -%}
+        {%- set is_whole_too = ' and map_contains_key(image, ' ~ column.literal ~ ')' if column in patchable -%}
+        {%- do names.append(
+            '\n    case when ' ~ patch ~ ' is not null' ~ (is_whole_too or '') ~ " then concat_ws(': ', " ~ column.literal
+            ~ ', get_json_object(' ~ patch ~ ", '$[0].path')) end"
+        ) -%}
+    {%- endfor -%}
+    {{- return("nullif(concat_ws(', '," ~ names | join(',') ~ "\n), '')") -}}
 {%- endmacro -%}

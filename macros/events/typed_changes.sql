@@ -112,6 +112,9 @@ checked_pairs as (
         {%- if keyless %}
         {{ spark_cdc._named(keyless) | indent(8) }} as keyless,
         {%- endif %}
+        {%- if rows.get('patches') %}
+        {{ spark_cdc._wrong_patches(columns, patchable) | indent(8) }} as wrong_patches,
+        {%- endif %}
         {{ spark_cdc._named(unfit) | indent(8) }} as unfit
     from decoded_pairs
 
@@ -166,10 +169,9 @@ typed_changes as (
             when absent is not null and arrays_overlap(absent, map_keys(before)) then {# -#}
                 {{ spark_cdc._error_of('null_left_out', "array_join(array_intersect(absent, map_keys(before)), ', ')") }}
             {%- endif %}
-            {%- for column in columns if rows.get('patches') %}
-            when {{ spark_cdc._patch_error_condition(column, column in patchable) }} then {# -#}
-                {{ spark_cdc._error_of('patch_of_nested_value', spark_cdc._path_of_patch(column)) }}
-            {%- endfor %}
+            {%- if rows.get('patches') %}
+            when wrong_patches is not null then {{ spark_cdc._error_of('patch_of_nested_value', 'wrong_patches') }}
+            {%- endif %}
             when unfit is not null then {{ spark_cdc._error_of('value_does_not_fit', unfit_detail) }}
         end as _cdc_error,
         topic as _cdc_topic,

@@ -1,8 +1,9 @@
 {#- What a model of ours says of itself, checked. `config` is dbt's, or the model's own where an operation asks. -#}
 
 {#-
-    dbt takes any key, so that an unknown one would be no option and no error. Looked at are the keys that a user wrote, in the model,
-    in YAML or in dbt_project.yml: a later dbt may give every model a key more.
+    dbt takes any key, so that an unknown one would be no option and no error; and dbt has keys that only its own materializations
+    read. Looked at are the keys that a user wrote, in the model, in YAML or in dbt_project.yml: a later dbt may give every model a
+    key more.
 -#}
 {%- macro _refuse_unknown_keys(materialization, model) -%}
     {%- set ours = ['unique_key', 'file_format', 'on_schema_change', 'tblproperties'] + (
@@ -13,6 +14,13 @@
         'check_cols': 'track_columns', 'tracked_columns': 'track_columns',
         'invalidate_hard_deletes': "hard_deletes='invalidate'",
     } if materialization == 'cdc_history' else {} -%}
+    {%- for name in spark_cdc._keys_without_effect() if name in model.unrendered_config and name in model.config -%}
+        {%- do spark_cdc._raise(
+            materialization, name, 'left out', spark_cdc._show(model.config[name]),
+            'A ' ~ materialization ~ ' model does not read it: ' ~ spark_cdc._what_a_run_writes(materialization)
+            ~ ' Remove it; where dbt_project.yml sets it, set it there for the folders of other models only.'
+        ) -%}
+    {%- endfor -%}
     {%- for name in model.unrendered_config if name in model.config and name not in ours + spark_cdc._keys_of_dbt() -%}
         {%- set meant = namespace(name=meant_by.get(name)) -%}
         {%- for known in ours if not meant.name and spark_cdc._is_one_letter_off(name, known) -%}
@@ -26,13 +34,27 @@
     {%- endfor -%}
 {%- endmacro -%}
 
+{%- macro _what_a_run_writes(materialization) -%}
+    {{- return(
+        'each run appends what it has not read yet.' if materialization == 'cdc_log'
+            else 'each run merges all columns of the rows that new changes touch.'
+    ) -}}
+{%- endmacro -%}
+
+{#- What dbt or dbt-spark reads in a model of another kind: incremental, microbatch, a materialized view, a seed, Python. -#}
+{%- macro _keys_without_effect() -%}
+    {{- return([
+        'incremental_strategy', 'incremental_predicates', 'predicates', 'merge_update_columns', 'merge_exclude_columns',
+        'batch_size', 'lookback', 'begin', 'concurrent_batches', 'on_configuration_change', 'column_types', 'packages',
+    ]) -}}
+{%- endmacro -%}
+
 {#- What dbt takes in the config of any model, and of dbt-spark what our tables are created with. -#}
 {%- macro _keys_of_dbt() -%}
     {{- return([
-        'enabled', 'alias', 'schema', 'database', 'tags', 'meta', 'group', 'static_analysis', 'materialized', 'incremental_strategy',
-        'batch_size', 'lookback', 'begin', 'persist_docs', 'post_hook', 'pre_hook', 'post-hook', 'pre-hook', 'quoting', 'column_types',
-        'full_refresh', 'unique_key', 'on_schema_change', 'on_configuration_change', 'grants', 'packages', 'docs', 'contract',
-        'event_time', 'concurrent_batches', 'access', 'freshness',
+        'enabled', 'alias', 'schema', 'database', 'tags', 'meta', 'group', 'static_analysis', 'materialized', 'persist_docs',
+        'post_hook', 'pre_hook', 'post-hook', 'pre-hook', 'quoting', 'full_refresh', 'unique_key', 'on_schema_change', 'grants', 'docs',
+        'contract', 'event_time', 'access', 'freshness',
         'location_root', 'options', 'partition_by', 'clustered_by', 'buckets',
     ]) -}}
 {%- endmacro -%}

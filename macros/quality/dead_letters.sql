@@ -1,8 +1,9 @@
 {#-
     Every message that could not be read or applied, with its reason and its raw text.
 
-    messages  list of models made by `messages` (or raw tables, for changes models that read them directly)
-    changes   list of models made by `changes`
+    messages  list of models made by `messages`, or of views over them
+    changes   list of models made by `changes` from these messages. One that reads a raw table directly keeps the messages that it
+              could not read as its own rows with `_cdc_error`, without their text
 
     One row per message and reason: topic, partition, offset, timestamp, code, detail, value. A half of an update whose partner
     came later is not among them, nor is a message that was cut and has landed again, whole, at the same offset.

@@ -114,7 +114,23 @@ WRONG = {
         "got `strategy`. Beside dbt's own there are unique_key, file_format, on_schema_change, tblproperties, origins_share_keys, "
         "track_columns, keep_unchanged, hard_deletes. Put what other tools read into `meta`.",
     ),
-    "predicates": (current("built", ", incremental_predicates=['true']"), "got `incremental_predicates`. Beside dbt's own"),
+    "predicates": (
+        current("built", ", incremental_predicates=['true']"),
+        "spark_cdc.cdc_current: argument `incremental_predicates` must be left out; got `['true']`. A cdc_current model does not read "
+        "it: each run merges all columns of the rows that new changes touch. Remove it; where dbt_project.yml sets it, set it there "
+        "for the folders of other models only.",
+    ),
+    "merged_columns": (
+        history(", merge_update_columns=['name']"),
+        "spark_cdc.cdc_history: argument `merge_update_columns` must be left out; got `['name']`. A cdc_history model does not read it",
+    ),
+    "strategy_of_log": (
+        changes().replace("cdc_log'", "cdc_log', incremental_strategy='append'"),
+        "spark_cdc.cdc_log: argument `incremental_strategy` must be left out; got `append`. A cdc_log model does not read it: each run "
+        "appends what it has not read yet. Remove it;",
+    ),
+    "strategy_of_current": (current("built", ", incremental_strategy='merge'"), "`incremental_strategy` must be left out; got `merge`."),
+    "microbatch": (history(", batch_size='day'"), "spark_cdc.cdc_history: argument `batch_size` must be left out; got `day`."),
     "of_folder": (changes(), "spark_cdc.cdc_log: argument `config` must be made of keys that exist; got `retention`. Beside dbt's own"),
     "tracked_log": (
         changes().replace("cdc_log'", "cdc_log', track_columns=['name']"),
@@ -129,6 +145,16 @@ WRONG = {
         changes(relation="ref('seen_messages')"),
         f"spark_cdc.changes: argument `relation` must be a raw table; got `{SCHEMA}.seen_messages`, which has the columns that "
         "spark_cdc.messages makes. Write messages=ref('...')",
+    ),
+    "letters_of_raw": (
+        "{{ config(materialized='view') }}{{ spark_cdc.dead_letters(messages=[source('raw_slips', 'topic')]) }}",
+        "spark_cdc.dead_letters: argument `messages` must be models made by spark_cdc.messages, or views over them; got "
+        "`raw_slips.topic`, which has topic, partition, offset, timestamp, key, value, headers. Name a model that spark_cdc.messages "
+        "makes of that table.",
+    ),
+    "faults_of_raw": (
+        "{{ config(materialized='view') }}{{ spark_cdc.topic_faults(messages=[source('raw_slips', 'topic')]) }}",
+        "spark_cdc.topic_faults: argument `messages` must be models made by spark_cdc.messages, or views over them; got",
     ),
     "messages_of_messages": (
         messages().replace("source('raw_slips', 'topic')", "ref('messages')"),
@@ -145,7 +171,7 @@ WRONG = {
 FOR_ALL = {
     "location_root": "none", "meta": "{'owner': 'me'}", "tags": "['nightly']", "docs": "{'show': true}", "group": "none",
     "access": "'public'", "persist_docs": "{'relation': true}", "event_time": "'_cdc_committed_at'", "full_refresh": "none",
-    "incremental_strategy": "'merge'", "tblproperties": "{'write.parquet.compression-codec': 'zstd'}", "static_analysis": "'off'",
+    "tblproperties": "{'write.parquet.compression-codec': 'zstd'}", "static_analysis": "'off'",
 }  # fmt: skip
 
 

@@ -177,24 +177,29 @@ read_again as (
 ),
 
 {% endif -%}
+{% if messages -%}
+{{ spark_cdc._stored_messages(
+    messages, where, reading, reads_types=spark_cdc._reads_types(format, dialect, columns), keeps_batch=not is_kept
+) }},
+{%- else -%}
 {{ spark_cdc._envelope(
-    relation or messages, format, dialect, source_columns,
+    relation, format, dialect, source_columns,
     reading=reading,
-    where=where,
     leaves_out=['op', 'key_columns', 'ddl'] + ([] if spark_cdc._reads_types(format, dialect, columns) else ['column_types']),
-    of_messages=messages is not none,
-    batch='batch' if messages and not is_kept else none,
-    finds_taken_offsets=messages is none
+    finds_taken_offsets=true
 ) }},
 
+{{ spark_cdc._message_rows(format, dialect) }},
+{%- endif %}
+
 {{ spark_cdc._row_changes(
-    format, dialect,
-    "(kind in ('rows', 'truncate') and " ~ of_this_table ~ ") or kind = 'unreadable'",
+    'stored_messages' if messages else 'message_rows', format, dialect,
+    none if messages else "(kind in ('rows', 'truncate') and " ~ of_this_table ~ ") or kind = 'unreadable'",
     columns, key
 ) }},
 
 {{ spark_cdc._typed_changes(
-    spark_cdc._last_changes(format, dialect, columns), format, dialect, key, columns, time_zone, has_origin
+    spark_cdc._last_changes(format, dialect), format, dialect, key, columns, time_zone, has_origin
 ) }}
 {%- set joins_seen = spark_cdc._joins_seen(is_kept, reading) %}
 {%- if joins_seen %},

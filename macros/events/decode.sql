@@ -17,9 +17,11 @@
 {%- macro spark__decoded(relation, format, dialect, raw_columns, declared) -%}
     {%- set rows = spark_cdc._rows_of(format, dialect) -%}
     {%- set before = spark_cdc._overlaid('image', 'before') if rows.get('overlays') else 'before' -%}
-with {{ spark_cdc._envelope(relation, format, dialect, raw_columns, exact_numbers=not rows.get('exact')) }},
+with {{ spark_cdc._envelope(relation, format, dialect, raw_columns) }},
 
-{{ spark_cdc._row_changes(format, dialect, none) }}
+{{ spark_cdc._message_rows(format, dialect) }},
+
+{{ spark_cdc._row_changes('message_rows', format, dialect, none) }}
 
 select
     topic,
@@ -31,8 +33,8 @@ select
     schema_name,
     table_name,
     op,
-    {{ before if rows.get('exact') else spark_cdc._unquoted_image(before) }} as before,
-    case when op <> 'delete' then {{ 'image' if rows.get('exact') else spark_cdc._unquoted_image('image') }} end as after,
+    {{ before }} as before,
+    case when op <> 'delete' then image end as after,
     {{ 'map_keys(patches)' if rows.get('patches') else 'cast(null as array<string>)' }} as patched,
     sequence,
     committed_at,

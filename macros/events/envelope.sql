@@ -36,24 +36,21 @@
 
     `type_codes` names the vendor whose types `cdc_type` knows the columns by, where that is not the format's own name.
 
-    `leaves_out` names columns of `_header_columns` that the caller does not read. `of_messages` says that the relation is a
-    messages model: its `value` is a document already. `batch` is an expression in the place of the run's own start.
-    `finds_taken_offsets` makes a message an error where another one stands at its place.
+    `leaves_out` names columns of `_header_columns` that the caller does not read. `finds_taken_offsets` makes a message an error where another one stands at its place.
 
     Why maps of texts: they keep absent and null apart, show a key that stands twice, and need no declared columns.
 -#}
 {%- macro _envelope(
-    relation, format, dialect, raw_columns, exact_numbers=false, reading=none, where=none, leaves_out=[], of_messages=false, batch=none,
-    finds_taken_offsets=false
+    relation, format, dialect, raw_columns, reading=none, leaves_out=[], finds_taken_offsets=false
 ) -%}
     {%- set raw = spark_cdc._raw_columns(raw_columns) -%}
     {%- set header = spark_cdc._header_of(format, dialect) -%}
-    {%- set document = none if of_messages else header.get('document') -%}
+    {%- set document = header.get('document') -%}
     {%- set schema = spark_cdc._format_macro(format, 'schema')(dialect, 'column_types' not in leaves_out) -%}
     {%- set is_joined = reading and not spark_cdc._condition_says_all(reading) -%}
     {%- set messages = 'new_messages' if is_joined else 'raw_messages' -%}
     {%- set finds_taken_offsets = finds_taken_offsets and spark_cdc._may_be_taken(reading) -%}
-    {%- set conditions = [where, spark_cdc._read_condition(reading.partitions, raw, reading.read_again) if reading] -%}
+    {%- set condition = spark_cdc._read_condition(reading.partitions, raw, reading.read_again) if reading -%}
 raw_messages as (
 
     select
@@ -64,13 +61,10 @@ raw_messages as (
         cast({{ raw.key }} as string) as key,
         {{ raw.value if document else 'cast(' ~ raw.value ~ ' as string)' }} as value,
         {{ raw.headers or "cast(null as array<struct<key: string, value: binary>>)" }} as headers
-        {%- if batch %},
-        {{ batch }} as batch
-        {%- endif %}
     from {{ relation }}
-    {%- for condition in conditions | select %}
-    {{ 'where' if loop.first else 'and' }} ({{ condition }})
-    {%- endfor %}
+    {%- if condition %}
+    where {{ condition }}
+    {%- endif %}
 
 ),
 
@@ -92,7 +86,7 @@ json_messages as (
 
 ),
 {% set messages = 'json_messages' %}
-{% elif not of_messages -%}
+{% else -%}
 unwrapped_messages as (
 
     select
@@ -129,16 +123,14 @@ documents as (
     from {{ messages }}
     -- explode, so that the parse is not repeated for each field that is read
     lateral view explode(array(named_struct(
-        'document', {{ spark_cdc._parsed(format, dialect, exact_numbers, 'column_types' not in leaves_out) | trim | indent(8) }},
+        'document', {{ spark_cdc._parsed(format, dialect, 'column_types' not in leaves_out) | trim | indent(8) }},
         'key_names', json_object_keys({{ spark_cdc._without_long_numbers('value', format, dialect) }})
         {%- if header.get('nested') %},
         'nested_key_names', {{ header.nested }}
         {%- endif %}
     ))) exploded as parsed
-    {%- if not batch %}
     -- explode, so that the code which Spark generates for one run serves the next, too
     lateral view explode(array({{ spark_cdc._batch_started_at() }})) run as batch
-    {%- endif %}
 
 ),
 {%- if header.get('event') %}
@@ -173,7 +165,7 @@ checked as (
                 when is_taken then {{ spark_cdc._error('offset_taken', 'offset: an older message has it') }}
                 {%- endif %}
                 when value is null then {{ header.get('error_of_null') or 'null' }}
-                when numbers_quoted is null or number_of_messages <> 1 then {{ spark_cdc._unreadable_reason('value') | trim | indent(12) }}
+                when numbers_quoted is null or number_of_messages <> 1 or message is not null and key_names is null then {{ spark_cdc._unreadable_reason('value') | trim | indent(12) }}
                 when message is null then {{ spark_cdc._error('not_an_object', 'the message is null') }}
                 when {{ spark_cdc._names_twice('key_names') }} then {# -#}
                     {{ spark_cdc._name_twice_error('key_names', 'the message') }}
@@ -221,6 +213,7 @@ envelopes as (
         value,
         headers,
         batch,
+        numbers_quoted,
         message,
         {%- if header.get('event') %}
         event,
@@ -304,7 +297,7 @@ envelopes as (
 {%- macro _message_columns() -%}
     {{- return(
         ['topic', 'partition', 'offset', 'timestamp', 'key', 'value', 'headers', 'kind']
-        + spark_cdc._header_columns() | list + ['error', 'batch']
+        + spark_cdc._header_columns() | list + ['error', 'rows', 'batch']
     ) -}}
 {%- endmacro -%}
 

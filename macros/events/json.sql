@@ -7,15 +7,21 @@
     `numbers_quoted` is the wrapper's last field, so it is null exactly when the text could not be read to its end;
     a field of another shape than declared leaves its text in `not_as_declared`.
     Bytes that are not UTF-8 would be read as U+FFFD: such a message is not read at all.
+
+    A message that holds a number which Spark would rewrite is read with its numbers in quotes, and says so: `_unquoted_image`
+    then gives the rows in it. One look at the message decides.
 -#}
-{%- macro _parsed(format, dialect, exact_numbers, with_types=true) -%}
-    {%- set text = spark_cdc._without_long_numbers('try_validate_utf8(value)', format, dialect) -%}
-    {%- set plain = "concat('{\"message\":[', " ~ text ~ ", '],\"numbers_quoted\":false}')" -%}
-    {%- set quoted = "concat('{\"message\":[', " ~ spark_cdc._quote_numbers('try_validate_utf8(value)')
-        ~ ", '],\"numbers_quoted\":true}')" -%}
+{%- macro _parsed(format, dialect, with_types=true) -%}
+    {%- set text = 'try_validate_utf8(value)' -%}
+    {%- set json = "concat('{\"message\":[', " ~ spark_cdc._without_long_numbers(text, format, dialect)
+        ~ ", '],\"numbers_quoted\":false}')" -%}
+    {%- if not spark_cdc._rows_of(format, dialect).get('exact') -%}
+        {%- set quoted = "concat('{\"message\":[', " ~ spark_cdc._quote_numbers(text) ~ ", '],\"numbers_quoted\":true}')" -%}
+        {%- set json = 'case when ' ~ spark_cdc._holds_bare_fractions('value') ~ ' then ' ~ quoted ~ ' else ' ~ json ~ ' end' -%}
+    {%- endif -%}
     {%- set schema = spark_cdc._format_macro(format, 'schema')(dialect, with_types) -%}
 from_json(
-    {{ quoted if exact_numbers else plain }},
+    {{ json }},
     'message array<{{ schema }}>, numbers_quoted boolean, not_as_declared string',
     map(
         'columnNameOfCorruptRecord', 'not_as_declared',
@@ -55,6 +61,11 @@ from_json(
         'case when octet_length(' ~ text ~ ') > 1000 and ' ~ text ~ " rlike '[0-9.]{1001}' then regexp_replace(" ~ text
         ~ ", r'(?s)\\G(" ~ others ~ ')' ~ number ~ "', '$10.0') else " ~ text ~ ' end'
     ) -}}
+{%- endmacro -%}
+
+{#- True where from_json gives another text than a number of the message has: its point or its exponent, or -0, is not quoted. -#}
+{%- macro _holds_bare_fractions(value) -%}
+    {{- return('not ' ~ value ~ " rlike r'(?s)^" ~ spark_cdc._whole_numbers_and_texts() ~ "\\z'") -}}
 {%- endmacro -%}
 
 {#- Regular expression of all of a JSON text that from_json gives as it stands, up to the first number that it does not. -#}

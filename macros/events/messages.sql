@@ -10,7 +10,8 @@
     kind (rows, ddl, truncate, begin, commit, heartbeat, tombstone, other, unreadable); database_name, schema_name, table_name;
     op as the vendor writes it;
     sequence (the vendor's order in parts); committed_at; transaction_id; key_columns; column_types; ddl;
-    error (code, detail), which is not null exactly for unreadable messages; batch (when the run that read it began); seen
+    error (code, detail), which is not null exactly for unreadable messages; rows (the row changes in it, exact and untyped: see
+    `_message_rows`); batch (when the run that read it began); seen
     (what its topic and partition held then: by it the next run knows what is new).
 
     A model that is a `cdc_log` reads each message of the raw table once, also one that lands behind others or lands again.
@@ -61,7 +62,9 @@
             'seen_comment': spark_cdc._seen_comment(seen_before, partitions),
         } if partitions else none -%}
     {%- endif -%}
-with {{ spark_cdc._envelope(relation, format, dialect, raw_columns, reading=reading, finds_taken_offsets=true) }}
+with {{ spark_cdc._envelope(relation, format, dialect, raw_columns, reading=reading, finds_taken_offsets=true) }},
+
+{{ spark_cdc._message_rows(format, dialect) }}
 {%- set joins_seen = spark_cdc._joins_seen(is_kept, reading) %}
 {%- if joins_seen %},
 
@@ -69,7 +72,7 @@ with {{ spark_cdc._envelope(relation, format, dialect, raw_columns, reading=read
 {%- endif %}
 
 select {{ '/*+ broadcast(topics_seen) */' if joins_seen }}
-    envelopes.topic,
+    message_rows.topic,
     partition,
     offset,
     timestamp,
@@ -82,12 +85,13 @@ select {{ '/*+ broadcast(topics_seen) */' if joins_seen }}
     {{ name }},
     {%- endfor %}
     error,
+    rows,
     batch,
-    {{ spark_cdc._as_seen(spark_cdc._partitions_seen('envelopes.topic', reading) ~ '[partition]')
+    {{ spark_cdc._as_seen(spark_cdc._partitions_seen('message_rows.topic', reading) ~ '[partition]')
         if is_kept else 'cast(null as string)' }} as seen
-from envelopes
+from message_rows
 {%- if joins_seen %}
-left join topics_seen on envelopes.topic <=> topics_seen.topic
+left join topics_seen on message_rows.topic <=> topics_seen.topic
 {%- endif %}
 {{ reading.seen_comment if reading }}
 {%- endmacro -%}

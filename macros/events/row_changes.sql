@@ -1,7 +1,8 @@
 {#-
-    The CTEs `row_changes` (one row is one change of one source row, images as texts); with `columns`, `exact_changes`, in
-    which numbers have their own texts; where a format sends an update as two messages, `paired_changes`. Stands on the CTE
-    `envelopes`. The last of them has the name that `_last_changes` gives.
+    The CTEs `row_changes` (one row is one change of one source row, images as texts; with `columns` also the texts of the declared
+    columns as structs, because a look into a map costs more and each is read often); where a format sends an update as two
+    messages, `paired_changes`. The last of them has the name that `_last_changes` gives. `source`: a CTE of messages with their
+    `rows`, as `_message_rows` makes them.
 
     A format's `<format>_rows` is a mapping of plain SQL expressions over `message`, evaluated for messages of kind `rows`; of
     `overlays`, `keeps_key`, `exact` and `tells_quotes`, which say how others are read, `true` or nothing:
@@ -27,8 +28,8 @@
               a regular expression of the name that a column's value stands behind in the message, with {} for the columns'
               own names; it may be left out where it is just that
     exact     true where every text of an image is the source's own already, because the format writes its numbers in quotes
-              or reads them with a Python function: the message is then not read a second time for its numbers. Such a
-              function has to say so, because Spark refuses a Python function inside a lambda
+              or reads them with a Python function: no number is then put in quotes. Such a function has to say so, because
+              Spark refuses a Python function inside a lambda
     old_key_told_apart
               a condition on an update that changes the key: the old key is deleted by a message of its own, which may be in another
               partition. The position is -1 then: see `_effects`
@@ -42,26 +43,22 @@
     tells_quotes
               true where `<format>_value` itself asks if a number stands in quotes: of others a bare one is no bytes
 
-    Plain expressions and not a transform() over the list: Spark generates code for them, and interprets a lambda.
-
     `sequence` is the vendor's order in parts, then the offset, then the position in the message: an array, because arrays
     compare part by part and one type serves every format. It has one part more, 0, of a row that `_goes_on_in_message`: an old
     key ends at the sequence without its last part, here behind the rows before this one and else before all rows of the message.
 -#}
-{%- macro _row_changes(format, dialect, where, columns=none, key=[]) -%}
+{%- macro _row_changes(source, format, dialect, where, columns=none, key=[]) -%}
     {%- set header = spark_cdc._header_of(format, dialect) -%}
     {%- set rows = spark_cdc._rows_of(format, dialect) -%}
     {%- set old_key_columns = (columns or []) | selectattr('name', 'in', key) | list if rows.get('old_key') else [] -%}
     {%- set no_old_key, conditions = [], [] -%}
     {%- for column in old_key_columns -%}
         {%- do conditions.append(
-            'not map_contains_key(' ~ rows.old_key ~ ', ' ~ column.literal ~ ') and coalesce(map_contains_key(' ~ rows.image | trim
-            ~ ', ' ~ column.literal ~ '), true)'
+            'not map_contains_key(row.old_key, ' ~ column.literal ~ ') and coalesce(map_contains_key(row.image, ' ~ column.literal
+            ~ '), true)'
         ) -%}
         {%- do no_old_key.append({'before ' ~ column.name: conditions[-1]}) -%}
     {%- endfor -%}
-{%- set position = 'coalesce(position, 0)' if rows.get('each')
-    else 'case when ' ~ rows.old_key_told_apart ~ ' then -1 else 0 end' if rows.get('old_key_told_apart') else 0 -%}
 row_changes as (
 
     select
@@ -78,9 +75,9 @@ row_changes as (
         {%- if old_key_columns or header.get('splits_updates') %}
         case
             when error is not null then error
-            {%- for image, where in [(rows.image, 'the row'), (rows.before, 'the row before')] if header.get('splits_updates') %}
-            when kind = 'rows' and {{ spark_cdc._has_duplicate_column(image | trim | indent(16)) }} then {# -#}
-                {{ spark_cdc._name_twice_error('map_keys(' ~ image | trim | indent(16) ~ ')', where) }}
+            {%- for image, where in [('row.image', 'the row'), ('row.before', 'the row before')] if header.get('splits_updates') %}
+            when kind = 'rows' and {{ spark_cdc._has_duplicate_column(image) }} then {# -#}
+                {{ spark_cdc._name_twice_error('map_keys(' ~ image ~ ')', where) }}
             {%- endfor %}
             {%- if old_key_columns %}
             when kind = 'rows' and ({{ conditions | join(' or ') }}) then {# -#}
@@ -96,9 +93,9 @@ row_changes as (
         sequence as vendor_sequence,
         concat(
             sequence,
-            array(cast(offset as decimal(20,0)), cast({{ position }} as decimal(20,0)))
+            array(cast(offset as decimal(20,0)), cast(if(row.old_key_told_apart, -1, coalesce(position, 0)) as decimal(20,0)))
             {%- if rows.get('each') and key %},
-            case when {{ spark_cdc._goes_on_in_message(rows, key) }} then array(0BD) else array() end
+            case when {{ spark_cdc._goes_on_in_message(rows.get('overlays'), key) }} then array(0BD) else array() end
             {%- endif %}
         ) as sequence,
         committed_at,
@@ -108,35 +105,29 @@ row_changes as (
         key_columns,
         ddl,
         {%- endif %}
-        {%- for name in header.get('beside_event', {}) %}
-        {{ name }},
-        {%- endfor %}
-        {{ 'position' if rows.get('each') else '0 as position' }},
-        case kind when 'truncate' then 'truncate' when 'rows' then {{ rows.op | trim | indent(8) }} end as op,
-        {{ "case when kind = 'rows' then " ~ rows.half | trim ~ ' end' if rows.get('half') else 'cast(null as string)' }} as half,
-        case when kind = 'rows' then {{ rows.image | trim | indent(8) }} end as image,
-        case when kind = 'rows' then {{ rows.before | trim | indent(8) }} end as before
+        coalesce(position, 0) as position,
+        if(kind = 'truncate', 'truncate', row.op) as op,
+        row.half as half,
+        row.image as image,
+        row.before as before
         {%- set others = ['complete', 'absent_is_error', 'patches', 'op_columns_of_others'] %}
         {%- for name in others if rows.get(name) and not header.get('splits_updates') %},
-        case when kind = 'rows' then {{ rows[name] | trim | indent(8) }} end as {{ name }}
+        row.{{ name }} as {{ name }}
         {%- endfor %}
-    from envelopes
-    {%- if rows.get('each') %}
-    lateral view outer posexplode(case when kind = 'rows' then {{ rows.each }} end) exploded as position, element
-    {%- endif %}
+        {%- if columns %}
+        {%- if spark_cdc._reads_types(format, dialect, columns) %},
+        {{ spark_cdc._texts('column_types', columns) }} as source_types
+        {%- endif %},
+        {{ spark_cdc._texts('row.image', columns) }} as image_texts,
+        {{ spark_cdc._texts('row.before', columns) }} as before_texts
+        {%- endif %}
+    from {{ source }}
+    lateral view outer posexplode(rows) exploded as position, row
     {%- if where %}
     where {{ where }}
     {%- endif %}
 
 )
-{%- if columns %},
-
-exact_changes as (
-
-    {{ spark_cdc._with_exact_numbers('row_changes', format, dialect, columns) | trim | indent(4) }}
-
-)
-{%- endif %}
 {%- if header.get('splits_updates') %},
 
 {#- A half as one thing that can be compared: a map cannot. -#}
@@ -154,7 +145,7 @@ half_changes as (
         ) or coalesce(
             min({{ half_after }}) filter (where half = 'after') <> max({{ half_after }}) filter (where half = 'after'), false
         ) as is_contradiction
-    from {{ 'exact_changes' if columns else 'row_changes' }}
+    from row_changes
     -- a change that is whole is a group of its own: to take such rows out first would parse all messages twice;
     -- so is a half with an error, whose partner waits for its repaired copy
     group by
@@ -209,7 +200,16 @@ paired_changes as (
 {%- endif %}
 {%- endmacro -%}
 
-{%- macro _last_changes(format, dialect, columns=none) -%}
+{%- macro _last_changes(format, dialect) -%}
     {%- set header = spark_cdc._header_of(format, dialect) -%}
-    {{- return('paired_changes' if header.get('splits_updates') else 'exact_changes' if columns else 'row_changes') -}}
+    {{- return('paired_changes' if header.get('splits_updates') else 'row_changes') -}}
+{%- endmacro -%}
+
+{#- The texts of the declared columns in a map, as a struct. -#}
+{%- macro _texts(image, columns) -%}
+    {%- set fields = [] -%}
+    {%- for column in columns -%}
+        {%- do fields.append(column.literal ~ ', element_at(' ~ image ~ ', ' ~ column.literal ~ ')') -%}
+    {%- endfor -%}
+    {{- return('case when ' ~ image ~ ' is not null then named_struct(' ~ fields | join(', ') ~ ') end') -}}
 {%- endmacro -%}

@@ -3,32 +3,31 @@
     leaves now. Its old key then ends behind that earlier row, and not, as that of rows which change places, before all rows.
 
     Rows that change places hold other values than the row whose key they take, or the keys go round, each left by one row.
-    Evaluated for updates of the key that are not the first row of their message. `rows` as `_row_changes` has them, `key` as names.
+    Evaluated for updates of the key that are not the first row of their message. `overlays` as `_row_changes` has it, `key` as names.
 -#}
-{%- macro _goes_on_in_message(rows, key) -%}
+{%- macro _goes_on_in_message(overlays, key) -%}
     {%- set new_key, old_key = [], [] -%}
     {%- for name in key -%}
         {%- set name = spark_cdc._literal(name) -%}
-        {%- set new_value = 'element_at(' ~ rows.image ~ ', ' ~ name ~ ')' -%}
+        {%- set new_value = 'element_at(row.image, ' ~ name ~ ')' -%}
         {%- do new_key.append(new_value) -%}
         {%- do old_key.append(
-            'case when map_contains_key(' ~ rows.before ~ ', ' ~ name ~ ') then element_at(' ~ rows.before ~ ', ' ~ name ~ ')'
-            ~ (' else ' ~ new_value if rows.get('overlays')) ~ ' end'
+            'case when map_contains_key(row.before, ' ~ name ~ ') then element_at(row.before, ' ~ name ~ ')'
+            ~ (' else ' ~ new_value if overlays) ~ ' end'
         ) -%}
     {%- endfor -%}
     {%- set new_key, old_key = 'array(' ~ new_key | join(', ') ~ ')', 'array(' ~ old_key | join(', ') ~ ')' -%}
     {%- set all_rows -%}
-        transform({{ rows.each }}, (element, position) -> named_struct(
-            'image', {{ rows.image }}, 'key', {{ new_key }}, 'old_key', {{ old_key }}
+        transform(rows, row -> named_struct(
+            'image', row.image, 'key', {{ new_key }}, 'old_key', {{ old_key }}
         ))
     {%- endset -%}
-    {%- set before, image = rows.before, rows.image -%}
     {%- set same_values -%}
         forall(map_keys(earlier.image), name ->
             case
-                when map_contains_key({{ before }}, name) then element_at({{ before }}, name)
-                {%- if rows.get('overlays') %}
-                when map_contains_key({{ image }}, name) then element_at({{ image }}, name)
+                when map_contains_key(row.before, name) then element_at(row.before, name)
+                {%- if overlays %}
+                when map_contains_key(row.image, name) then element_at(row.image, name)
                 {%- endif %}
                 else element_at(earlier.image, name)
             end <=> element_at(earlier.image, name)
@@ -47,7 +46,7 @@
         )
     {%- endset -%}
     {{- return(
-        "case when position > 0 and kind = 'rows' and " ~ rows.op ~ " = 'update' then case when not " ~ old_key ~ ' <=> ' ~ new_key
+        "case when position > 0 and row.op = 'update' then case when not " ~ old_key ~ ' <=> ' ~ new_key
         ~ ' then ' ~ spark_cdc._let('all_rows', all_rows, goes_on) ~ ' else false end else false end'
     ) -}}
 {%- endmacro -%}

@@ -7,13 +7,17 @@
     {%- set type_codes = spark_cdc._header_of(format, dialect).get('type_codes') or format -%}
     {%- set type = "cdc_type('" ~ type_codes ~ "', source_type).spark_type" if spark_cdc._has_function('cdc_type')
         else 'cast(null as string)' -%}
-with {{ spark_cdc._envelope(
-    relation, format, dialect, raw_columns,
-    where="kind = 'rows' and " ~ of_this_table if messages else none,
-    of_messages=messages
-) }},
+with {% if messages -%}
+{{ spark_cdc._stored_messages(relation, "kind = 'rows' and " ~ of_this_table) }},
+{%- else -%}
+{{ spark_cdc._envelope(relation, format, dialect, raw_columns) }},
 
-{{ spark_cdc._row_changes(format, dialect, "kind = 'rows' and " ~ of_this_table) }},
+{{ spark_cdc._message_rows(format, dialect) }},
+{%- endif %}
+
+{{ spark_cdc._row_changes(
+    'stored_messages' if messages else 'message_rows', format, dialect, "kind = 'rows' and " ~ of_this_table
+) }},
 
 images as (
 

@@ -110,8 +110,8 @@ left join {{ name }}
     {%- set queries = [] -%}
     {%- for relation in messages -%}
         {%- for node in spark_cdc._models_behind(relation, 'messages') -%}
-            {%- for format, dialect in node.config.meta['spark_cdc.dialect_of'].items() -%}
-                {%- do queries.append(spark_cdc._carried_names_of(node.relation_name, format, dialect, places)) -%}
+            {%- for format in node.config.meta['spark_cdc.dialect_of'] -%}
+                {%- do queries.append(spark_cdc._carried_names_of(node.relation_name, format, places)) -%}
             {%- endfor -%}
         {%- endfor -%}
     {%- endfor -%}
@@ -123,25 +123,13 @@ left join {{ name }}
     {{- return(queries | join('\n\nunion all\n\n')) -}}
 {%- endmacro -%}
 
-{%- macro _carried_names_of(relation, format, dialect, places) -%}
+{%- macro _carried_names_of(relation, format, places) -%}
     {%- set is_new = ' and batch not in (select batch from ' ~ this ~ ')' if spark_cdc._goes_on() else '' -%}
-    {%- set is_of_format = "kind = 'rows' and format = " ~ spark_cdc._literal(format) -%}
 select distinct {{ places | join(', ') }}, name
-from (
-    with {{ spark_cdc._envelope(
-        relation, format, dialect, {'headers': 'headers'},
-        where=is_of_format ~ is_new,
-        leaves_out=['op', 'column_types'],
-        of_messages=true,
-        batch='batch'
-    ) | indent(4) }},
-
-    {{ spark_cdc._row_changes(format, dialect, "kind = 'rows'") | indent(4) }}
-
-    select {{ places | join(', ') }}, explode(map_keys(image)) as name
-    from row_changes
-    where op <> 'delete' and image is not null
-)
+from {{ relation }}
+lateral view explode(rows) exploded as row
+lateral view explode(map_keys(row.image)) exploded_names as name
+where kind = 'rows' and format = {{ spark_cdc._literal(format) }} and row.op <> 'delete'{{ is_new }}
 {%- endmacro -%}
 
 {#- Condition on a column of a source table: changes models read the table, and none of them declares the column. -#}

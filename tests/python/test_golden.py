@@ -20,7 +20,7 @@ import json
 import re
 import shlex
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from decimal import Decimal
@@ -43,6 +43,7 @@ RAW_SCHEMA = (
     "topic string, partition int, `offset` bigint, `timestamp` timestamp, `key` binary, `value` binary, "
     "headers array<struct<`key`: string, `value`: binary>>"
 )
+RAW_COLUMNS = {"headers": "headers"}
 ARGUMENTS = {"dialect", "table", "database", "schema", "key", "columns", "time_zone"}
 # What a project sets; of such a case the macros are rendered with it.
 VARS = "vars"
@@ -73,6 +74,11 @@ class Case:
         """Cases of one group share a query."""
         return json.dumps([self.format, self.read, self.arguments, self.variables])
 
+    @property
+    def way(self) -> str:
+        """The way of writing: its messages are read by one query."""
+        return json.dumps([self.format, self.arguments.get("dialect"), self.variables])
+
 
 def _case(folder: Path) -> Case:
     declared = yaml.safe_load((folder / "case.yml").read_text(encoding="utf-8"))
@@ -97,44 +103,90 @@ Row = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def results(session: SparkSession, library: MacroLibrary) -> Callable[[Case], list[Row]]:
-    """What the macros say of a case: the first case of a group runs the group's query."""
-    return _results(session, library)
+def results(session: SparkSession, library: MacroLibrary, tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """What the macros say of a case."""
+    return Results(session, library, tmp_path_factory.mktemp("messages"))
 
 
 @pytest.fixture(scope="module")
-def ansi_results(ansi_session: SparkSession, library: MacroLibrary) -> Callable[[Case], list[Row]]:
+def ansi_results(
+    ansi_session: SparkSession, library: MacroLibrary, tmp_path_factory: pytest.TempPathFactory
+) -> Results:
     """What they say where Spark raises an error of what it else makes null."""
-    return _results(ansi_session, library)
+    return Results(ansi_session, library, tmp_path_factory.mktemp("messages_with_ansi"))
 
 
-def _results(session: SparkSession, library: MacroLibrary) -> Callable[[Case], list[Row]]:
-    groups: dict[str, list[Case]] = defaultdict(list)
-    for case in CASES:
-        groups[case.group].append(case)
-    found: dict[str, dict[str, list[Row]]] = {}
+class Results:
+    """Reads the cases as a project does: messages once for each way of writing, changes from what that stored.
 
-    def rows_of(case: Case) -> list[Row]:
-        if case.group not in found:
-            messages = [message for member in groups[case.group] for message in member.messages]
-            found[case.group] = by_topic = defaultdict(list)
-            macros = MacroLibrary(REPOSITORY, case.variables) if case.variables else library
-            for topic, row in read(session, macros, case.format, case.read, case.arguments, messages):
+    The first case of a group runs the group's query.
+    """
+
+    def __init__(self, session: SparkSession, library: MacroLibrary, folder: Path) -> None:
+        self._session = session
+        self._library = library
+        self._folder = folder
+        self._stored: dict[str, str] = {}
+        self._found: dict[str, dict[str, list[Row]]] = {}
+
+    def of(self, case: Case) -> list[Row]:
+        """Rows in the order of offset and position."""
+        if case.group not in self._found:
+            self._found[case.group] = by_topic = defaultdict(list)
+            for topic, row in self._read(case, [member for member in CASES if member.group == case.group]):
                 by_topic[topic].append(row)
-        return found[case.group][case.name]
+        return self._found[case.group][case.name]
 
-    return rows_of
+    def _read(self, case: Case, group: list[Case]) -> list[tuple[str, Row]]:
+        macros = self.macros_of(case)
+        if case.read == "decoded":
+            messages = [message for member in group for message in member.messages]
+            return list(read(self._session, macros, case.format, "decoded", case.arguments, messages))
+        topics = ", ".join(f"'{member.name}'" for member in group)
+        messages = self._session.sql(f"select * from {self.stored(case)} where topic in ({topics})")
+        messages.createOrReplaceTempView("messages_of_group")
+        rows = messages.toArrow().to_pylist()
+        if case.read == "messages":
+            found = [_message(row) for row in rows]
+        else:
+            frame = self._session.sql(self.changes_sql(case, messages="messages_of_group"))
+            types = dict(frame.dtypes)
+            for column in macros.call("_columns", case.arguments["columns"], "changes"):
+                assert types[column["name"]] == column["type"], (
+                    f"the column {column['name']} has its declared type"
+                )
+            found = [_changes(row) for row in frame.toArrow().to_pylist()]
+            found += [_unreadable(row) for row in rows if row["error"]]
+        # An unreadable message has no sequence: its offset tells its place.
+        return sorted(found, key=lambda row: (row[0], row[1]["place"], row[1].get("sequence") or []))
+
+    def stored(self, case: Case) -> str:
+        """The view of all messages of a way of writing, as a messages model stores them."""
+        if case.way not in self._stored:
+            land(self._session, [message for member in CASES if member.way == case.way for message in member.messages])
+            macros = self.macros_of(case)
+            sql = macros.call("messages", "raw", case.format, case.arguments.get("dialect"), RAW_COLUMNS)
+            folder = self._folder / str(len(self._stored))
+            self._session.sql(sql).write.parquet(str(folder))
+            view = f"stored_{case.format}_{len(self._stored)}"
+            self._session.read.parquet(str(folder)).createOrReplaceTempView(view)
+            self._stored[case.way] = view
+        return self._stored[case.way]
+
+    def macros_of(self, case: Case) -> MacroLibrary:
+        """The macros as the case's project has them."""
+        return MacroLibrary(REPOSITORY, case.variables) if case.variables else self._library
+
+    def changes_sql(self, case: Case, relation: str | None = None, messages: str | None = None) -> str:
+        """The query of the case's changes, over raw or over messages."""
+        raw_columns = {"raw_columns": RAW_COLUMNS} if relation else {}
+        return self.macros_of(case).call(
+            "changes", relation, messages=messages, format=case.format, **raw_columns, **case.arguments
+        )
 
 
-def read(
-    session: SparkSession,
-    library: MacroLibrary,
-    format_name: str,
-    macro: str,
-    arguments: dict[str, Any],
-    messages: list[Message],
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Run one of the three macros; gives (topic, row) in the order of offset and position."""
+def land(session: SparkSession, messages: list[Message]) -> None:
+    """Put messages into the view `raw`."""
     raw_rows = [
         (
             m.topic,
@@ -149,9 +201,20 @@ def read(
     ]
     # One task, because each reads the whole plan anew.
     session.createDataFrame(raw_rows, RAW_SCHEMA).coalesce(1).createOrReplaceTempView("raw")
-    raw_columns = {"headers": "headers"}
+
+
+def read(
+    session: SparkSession,
+    library: MacroLibrary,
+    format_name: str,
+    macro: str,
+    arguments: dict[str, Any],
+    messages: list[Message],
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Run one of the three macros; gives (topic, row) in the order of offset and position."""
+    land(session, messages)
     if macro == "changes":
-        sql = library.call(macro, "raw", format=format_name, raw_columns=raw_columns, **arguments)
+        sql = library.call(macro, "raw", format=format_name, raw_columns=RAW_COLUMNS, **arguments)
         library_columns = library.call("_columns", arguments["columns"], "changes")
         frame = session.sql(sql)
         types = dict(frame.dtypes)
@@ -160,7 +223,7 @@ def read(
                 f"the column {column['name']} has its declared type"
             )
     else:
-        frame = session.sql(library.call(macro, "raw", format_name, arguments.get("dialect"), raw_columns))
+        frame = session.sql(library.call(macro, "raw", format_name, arguments.get("dialect"), RAW_COLUMNS))
     as_row = {"decoded": _decoded, "changes": _changes, "messages": _message}[macro]
     found = [as_row(row) for row in frame.toArrow().to_pylist()]
     # An unreadable message has no sequence: its offset tells its place.
@@ -197,6 +260,17 @@ def _changes(row: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         "sequence": row["_cdc_sequence"] and [int(part) for part in row["_cdc_sequence"]],
         "committed_at": text(row["_cdc_committed_at"]),
         "transaction": row["_cdc_transaction_id"],
+    }
+
+
+def _unreadable(row: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """A message that has no row change, because it could not be read, in the place of one."""
+    return row["topic"], {
+        **dict.fromkeys(ALWAYS["changes"]),
+        "place": row["offset"],
+        "offset": row["offset"],
+        "error": row["error"]["code"],
+        "detail": row["error"]["detail"],
     }
 
 
@@ -262,13 +336,36 @@ def shown(case: Case, row: dict[str, Any], expected: dict[str, Any]) -> dict[str
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.format}-{case.name}")
-def test_golden(case: Case, results: Callable[[Case], list[Row]]) -> None:
-    must_be_as_expected(case, results(case))
+def test_golden(case: Case, results: Results) -> None:
+    must_be_as_expected(case, results.of(case))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.format}-{case.name}")
-def test_golden_with_ansi(case: Case, ansi_results: Callable[[Case], list[Row]]) -> None:
-    must_be_as_expected(case, ansi_results(case))
+def test_golden_with_ansi(case: Case, ansi_results: Results) -> None:
+    must_be_as_expected(case, ansi_results.of(case))
+
+
+ONE_GROUP_OF_EACH_WAY = list({case.way: case for case in CASES if case.read == "changes"}.values())
+
+
+@pytest.mark.parametrize("case", ONE_GROUP_OF_EACH_WAY, ids=lambda case: f"{case.format}-{case.name}")
+def test_changes_over_raw_are_those_over_messages(case: Case, results: Results, session: SparkSession) -> None:
+    group = [member for member in CASES if member.group == case.group]
+    expected = {member.name: results.of(member) for member in group}
+    land(session, [message for member in group for message in member.messages])
+    found: dict[str, list[Row]] = defaultdict(list)
+    for row in session.sql(results.changes_sql(case, relation="raw")).toArrow().to_pylist():
+        topic, change = _changes(row)
+        found[topic].append(change)
+    for member in group:
+        rows = sorted(found[member.name], key=lambda row: (row["place"], row["sequence"] or []))
+        told = [row if row["op"] else _without_place_in_order(row) for row in rows]
+        assert told == [row if row["op"] else _without_place_in_order(row) for row in expected[member.name]]
+
+
+def _without_place_in_order(row: Row) -> Row:
+    """What is known of a message that could not be read."""
+    return {name: row[name] for name in ("offset", "error", "detail")}
 
 
 def must_be_as_expected(case: Case, found: list[Row]) -> None:

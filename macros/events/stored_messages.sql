@@ -1,0 +1,51 @@
+{#-
+    The CTE `stored_messages`: messages with their `rows`, as a messages model keeps them; with some `reading` the new ones. `where` is
+    a condition on them. `keeps_batch` is true where `batch` stays the run that read the message, and is else this run.
+-#}
+{%- macro _stored_messages(relation, where, reading=none, reads_types=true, keeps_batch=true) -%}
+    {%- set raw = spark_cdc._raw_columns({'headers': 'headers'}) -%}
+    {%- set is_joined = reading and not spark_cdc._condition_says_all(reading) -%}
+    {%- set conditions = [where, spark_cdc._read_condition(reading.partitions, raw, reading.read_again) if reading] -%}
+raw_messages as (
+
+    select
+        topic,
+        partition,
+        offset,
+        timestamp,
+        key,
+        value,
+        headers,
+        kind,
+        database_name,
+        schema_name,
+        table_name,
+        sequence,
+        committed_at,
+        transaction_id,
+        {{ 'column_types' if reads_types else 'cast(null as map<string,string>) as column_types' }},
+        error,
+        rows
+        {{- ',\n        batch' if keeps_batch }}
+    from {{ relation }}
+    {%- for condition in conditions | select %}
+    {{ 'where' if loop.first else 'and' }} ({{ condition }})
+    {%- endfor %}
+
+),
+
+{% if is_joined -%}
+{{ spark_cdc._new_messages_ctes(reading) }}
+
+{% endif -%}
+stored_messages as (
+
+    select *
+    from {{ 'new_messages' if is_joined else 'raw_messages' }}
+    {%- if not keeps_batch %}
+    -- explode, so that the code which Spark generates for one run serves the next, too
+    lateral view explode(array({{ spark_cdc._batch_started_at() }})) run as batch
+    {%- endif %}
+
+)
+{%- endmacro -%}

@@ -68,10 +68,14 @@ from_json(
     {{- return('not ' ~ value ~ " rlike r'(?s)^" ~ spark_cdc._whole_numbers_and_texts() ~ "\\z'") -}}
 {%- endmacro -%}
 
-{#- Regular expression of all of a JSON text that from_json gives as it stands, up to the first number that it does not. -#}
+{#-
+    Regular expression of all of a JSON text that from_json gives as it stands, up to the first number that it does not. Texts are
+    stepped over as wholes: so it is half as slow as one choice for each piece.
+-#}
 {%- macro _whole_numbers_and_texts() -%}
+    {%- set text = '"[^"\\\\]*+(?:\\\\.[^"\\\\]*+)*+"' -%}
     {%- set integer = "(?!-0(?![0-9.eE]))-?(?:0|[1-9][0-9]*+)(?![0-9.eE+-])" -%}
-    {{- return("(?:[^\"0-9-]++|\"(?:[^\"\\\\]++|\\\\.)*+\"|" ~ integer ~ ")*+") -}}
+    {{- return('[^"0-9-]*+(?:(?:' ~ text ~ '|' ~ integer ~ ')[^"0-9-]*+)*+') -}}
 {%- endmacro -%}
 
 {#- An image whose numbers were quoted -> the image with the numbers' own texts, also inside nested values. -#}

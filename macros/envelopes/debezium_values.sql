@@ -347,13 +347,13 @@
     {{- return('from_json(regexp_extract(' ~ text ~ ", r'" ~ object ~ "', 0), 'scale string, value string')") -}}
 {%- endmacro -%}
 
-{#- Oracle's NUMBER without a scale, in a column of whole numbers: a number that is whole and fits. -#}
+{#- Oracle's NUMBER without a scale, in a column of whole numbers: of a scale above 0 none is read. -#}
 {%- macro _debezium_whole_number(text, column) -%}
-    {%- set whole = spark_cdc._decimal_value('number', {'type': 'decimal(38,0)', 'scale': 0}, 'text') -%}
-    {%- set number = spark_cdc._let(
-        'number', spark_cdc._debezium_unscaled('own.value', 'own.scale'), 'try_cast(' ~ whole ~ ' as ' ~ column.type ~ ')'
-    ) -%}
-    {{- return(spark_cdc._let('own', spark_cdc._debezium_own_scale(text), number)) -}}
+    {%- set number = 'try_cast(try_cast(' ~ spark_cdc._debezium_unscaled('own.value', 'own.scale') ~ ' as decimal(38,0)) as '
+        ~ column.type ~ ')' -%}
+    {{- return(spark_cdc._let(
+        'own', spark_cdc._debezium_own_scale(text), "case when own.scale rlike '^(?:0|-[0-9]+)$' then " ~ number ~ ' end'
+    )) -}}
 {%- endmacro -%}
 
 {#- base64 of a number without its point -> the text of the number. 5E--2 is 5E2. -#}

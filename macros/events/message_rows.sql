@@ -9,7 +9,7 @@
     image     map<string,string>: the row after the change, or of a delete as it was; a number by its own text
     before    map<string,string>: the row before an update or a delete, or what the message tells of it
     old_key   map<string,string>, of an update: what tells its key before. See `_row_changes`
-    complete, absent_is_error, patches, old_key_told_apart
+    complete, absent_is_error, patches, old_key_told_apart, op_columns_of_others
               see `_row_changes`
 -#}
 {%- macro _message_rows(format, dialect) -%}
@@ -42,6 +42,7 @@ message_rows as (
         'absent_is_error': none if is_pair else rows.get('absent_is_error'),
         'patches': none if is_pair else rows.get('patches'),
         'old_key_told_apart': rows.get('old_key_told_apart'),
+        'op_columns_of_others': rows.get('op_columns_of_others'),
     } -%}
     {%- set fields = [] -%}
     {%- for name, type in spark_cdc._row_fields().items() -%}
@@ -56,6 +57,7 @@ message_rows as (
     {{- return({
         'op': 'string', 'half': 'string', 'image': 'map<string,string>', 'before': 'map<string,string>', 'old_key': 'map<string,string>',
         'complete': 'boolean', 'absent_is_error': 'boolean', 'patches': 'map<string,string>', 'old_key_told_apart': 'boolean',
+        'op_columns_of_others': 'array<string>',
     }) -}}
 {%- endmacro -%}
 

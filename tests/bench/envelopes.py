@@ -49,7 +49,6 @@ class Envelope:
     format: str
     message: str
     by_hand: str
-    bar: float = 1.5
     halves: bool = False
     created_at: str = "timestamp_ntz"
 
@@ -163,7 +162,6 @@ ENVELOPES = {
                 "m.`table` = 'orders'",
             ),
         ),
-        bar=1.25,
     ),
     "debezium": Envelope(
         "debezium",
@@ -198,7 +196,6 @@ ENVELOPES = {
             DATAWORKS_ROWS,
             MILLISECONDS,
         ),
-        bar=1.25,
     ),
     "dataworks, two messages": Envelope(
         "dataworks",
@@ -213,7 +210,6 @@ ENVELOPES = {
             f"from {DATAWORKS_ROWS} group by topic, partition, m.payload.sequenceId)",
             MILLISECONDS,
         ),
-        bar=1.25,
         halves=True,
     ),
     "oms": Envelope(

@@ -2,7 +2,7 @@
 # The logic is in tools/setup_env.py, not here.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo test delta ansi spark40 converge torture lint bench docs clean
+.PHONY: help setup setup-dev demo test test-fast delta ansi spark40 converge torture lint bench docs clean
 
 BIN := .venv/bin
 # A pyenv shim may be on the path without a Python behind it, so each candidate is started.
@@ -27,6 +27,9 @@ demo: setup ## Build the worked example, print its tables, write the docs page
 
 test: lint ## Lint, then run all tests, in two processes
 	@$(BIN)/pytest -n 2
+
+test-fast: setup-dev ## Run the tests that need no Spark and no dbt run: about a minute
+	@$(BIN)/pytest -q -m "not dbt and not spark"
 
 converge: setup-dev ## Put many more random logs into tables in random batches (LOGS=1000 SEED=...)
 	@SPARK_CDC_LOGS=$(or $(LOGS),1000) SPARK_CDC_SEED=$(or $(SEED),$$RANDOM) $(BIN)/pytest tests/convergence

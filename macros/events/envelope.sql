@@ -36,7 +36,8 @@
 
     `type_codes` names the vendor whose types `cdc_type` knows the columns by, where that is not the format's own name.
 
-    `leaves_out` names columns of `_header_columns` that the caller does not read. `finds_taken_offsets` makes a message an error where another one stands at its place.
+    `leaves_out` names columns of `_header_columns` that the caller does not read. `finds_taken_offsets` makes a message an error
+    where another one stands at its place.
 
     Why maps of texts: they keep absent and null apart, show a key that stands twice, and need no declared columns.
 -#}
@@ -165,7 +166,8 @@ checked as (
                 when is_taken then {{ spark_cdc._error('offset_taken', 'offset: an older message has it') }}
                 {%- endif %}
                 when value is null then {{ header.get('error_of_null') or 'null' }}
-                when numbers_quoted is null or number_of_messages <> 1 or message is not null and key_names is null then {{ spark_cdc._unreadable_reason('value') | trim | indent(12) }}
+                when numbers_quoted is null or number_of_messages <> 1 or message is not null and key_names is null then {# -#}
+                    {{ spark_cdc._unreadable_reason('value') | trim | indent(12) }}
                 when message is null then {{ spark_cdc._error('not_an_object', 'the message is null') }}
                 when {{ spark_cdc._names_twice('key_names') }} then {# -#}
                     {{ spark_cdc._name_twice_error('key_names', 'the message') }}

@@ -102,6 +102,7 @@ def test_every_column_that_a_model_has_is_listed_in_order(
                 "kind",
                 *library.call("_header_columns"),
                 "error",
+                "rows",
                 "batch",
                 "seen",
             ]

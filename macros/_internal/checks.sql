@@ -59,12 +59,13 @@
             ) -%}
         {%- endif -%}
         {%- do spark_cdc._require_kind(macro, argument, value) -%}
-        {%- for relation in value if argument == 'messages' -%}
-            {%- do spark_cdc._require_columns_in(
-                macro, argument, relation, ['kind', 'error'], 'models made by spark_cdc.messages, or views over them',
-                'Name a model that spark_cdc.messages makes of that table.'
-            ) -%}
-        {%- endfor -%}
+    {%- endfor -%}
+    {#- Last, because it asks the tables. -#}
+    {%- for relation in arguments.get('messages', []) -%}
+        {%- do spark_cdc._require_columns_in(
+            macro, 'messages', relation, ['kind', 'error'], 'models made by spark_cdc.messages, or views over them',
+            'Name a model that spark_cdc.messages makes of that table.'
+        ) -%}
     {%- endfor -%}
 {%- endmacro -%}
 

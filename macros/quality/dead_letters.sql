@@ -10,10 +10,9 @@
 -#}
 {%- macro dead_letters(messages=none, changes=[]) -%}
     {%- do spark_cdc._require_arguments('dead_letters', varargs, kwargs, ['messages', 'changes']) -%}
-    {%- do spark_cdc._require_relations('dead_letters', {'messages': messages}) -%}
-    {%- if changes != [] -%}
-        {%- do spark_cdc._require_relations('dead_letters', {'changes': changes}) -%}
-    {%- endif -%}
+    {%- do spark_cdc._require_relations(
+        'dead_letters', dict({'messages': messages}, **({'changes': changes} if changes != [] else {}))
+    ) -%}
     {{- return(adapter.dispatch('dead_letters', 'spark_cdc')(messages, changes)) -}}
 {%- endmacro -%}
 

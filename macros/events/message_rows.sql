@@ -1,6 +1,7 @@
 {#-
-    The CTE `message_rows`: the messages of `envelopes` with `rows`, the row changes in each, exact and untyped. NULL of a message that
-    has none. A messages model keeps it, so that no changes model reads a message again.
+    The CTEs `message_rows` and `exact_rows`: the messages of `envelopes` with `rows`, the row changes in each, untyped; in the second a
+    number has its own text. NULL of a message that has none. A messages model keeps them, so that no changes model reads a message
+    again. The last of them has the name that `_last_rows` gives.
 
     A row is a struct, the same for all formats:
 
@@ -13,41 +14,57 @@
               see `_row_changes`
 -#}
 {%- macro _message_rows(format, dialect) -%}
+    {%- set header = spark_cdc._header_of(format, dialect) -%}
     {%- set rows = spark_cdc._rows_of(format, dialect) -%}
-    {%- set row = spark_cdc._row_of(format, dialect, rows) -%}
+    {%- set exact_row = [] -%}
+    {%- for name in spark_cdc._row_fields() -%}
+        {%- set value = spark_cdc._unquoted_image('row.' ~ name) if name in ['image', 'before'] else 'row.' ~ name -%}
+        {%- do exact_row.append("'" ~ name ~ "', " ~ value) -%}
+    {%- endfor -%}
 message_rows as (
 
     select
-        * except (message{{ ', event' if spark_cdc._header_of(format, dialect).get('event') }}),
+        * except (message{{ ', event' if header.get('event') }}),
         {% if rows.get('each') -%}
-        case when kind = 'rows' then transform({{ rows.each }}, (element, position) -> {{ row | indent(8) }}) end as rows
+        case when kind = 'rows' then transform({{ rows.each }}, (element, position) -> {{ spark_cdc._row_of(format, dialect) | indent(8) }}) end
         {%- else -%}
-        case when kind = 'rows' then array({{ row | indent(8) }}) end as rows
-        {%- endif %}
+        case when kind = 'rows' then array({{ spark_cdc._row_of(format, dialect) | indent(8) }}) end
+        {%- endif %} as rows
     from envelopes
 
 )
+{%- if not rows.get('exact') %},
+
+exact_rows as (
+
+    select
+        * except (rows),
+        case
+            when numbers_quoted then transform(rows, row -> named_struct(
+                {{ exact_row | join(',\n') | indent(16) }}
+            ))
+            else rows
+        end as rows
+    from message_rows
+
+)
+{%- endif %}
+{%- endmacro -%}
+
+{#- The CTE with the exact rows: of a format whose texts are exact already, the first one. -#}
+{%- macro _last_rows(format, dialect) -%}
+    {{- return('message_rows' if spark_cdc._rows_of(format, dialect).get('exact') else 'exact_rows') -}}
 {%- endmacro -%}
 
 {#- One row as a struct, from the expressions of the format's `<format>_rows`. -#}
-{%- macro _row_of(format, dialect, rows) -%}
+{%- macro _row_of(format, dialect) -%}
+    {%- set rows = spark_cdc._rows_of(format, dialect) -%}
     {%- set is_pair = spark_cdc._header_of(format, dialect).get('splits_updates') -%}
-    {%- set values = {
-        'op': rows.op,
-        'half': rows.get('half'),
-        'image': spark_cdc._exact_image(rows, rows.image),
-        'before': spark_cdc._exact_image(rows, rows.before),
-        'old_key': rows.get('old_key'),
-        'complete': none if is_pair else rows.get('complete'),
-        'absent_is_error': none if is_pair else rows.get('absent_is_error'),
-        'patches': none if is_pair else rows.get('patches'),
-        'old_key_told_apart': rows.get('old_key_told_apart'),
-        'op_columns_of_others': rows.get('op_columns_of_others'),
-    } -%}
     {%- set fields = [] -%}
     {%- for name, type in spark_cdc._row_fields().items() -%}
-        {%- do fields.append("    '" ~ name ~ "', " ~ (values[name] | string | trim | indent(4) if values[name]
-            else 'cast(null as ' ~ type ~ ')')) -%}
+        {#- What only the pair of an update's two messages can say is asked of the pair. -#}
+        {%- set value = none if is_pair and name in ['complete', 'absent_is_error', 'patches'] else rows.get(name) -%}
+        {%- do fields.append("    '" ~ name ~ "', " ~ (value | string | trim | indent(4) if value else 'cast(null as ' ~ type ~ ')')) -%}
     {%- endfor -%}
     {{- return('named_struct(\n' ~ fields | join(',\n') ~ '\n)') -}}
 {%- endmacro -%}
@@ -59,12 +76,4 @@ message_rows as (
         'complete': 'boolean', 'absent_is_error': 'boolean', 'patches': 'map<string,string>', 'old_key_told_apart': 'boolean',
         'op_columns_of_others': 'array<string>',
     }) -}}
-{%- endmacro -%}
-
-{#- The image with the numbers' own texts, in a message whose numbers were quoted. -#}
-{%- macro _exact_image(rows, image) -%}
-    {%- if rows.get('exact') -%}
-        {{- return(image) -}}
-    {%- endif -%}
-    {{- return('case when numbers_quoted then ' ~ spark_cdc._unquoted_image(image | trim) ~ ' else ' ~ image | trim ~ ' end') -}}
 {%- endmacro -%}

@@ -60,8 +60,8 @@
         {%- endif -%}
         {%- do spark_cdc._require_kind(macro, argument, value) -%}
     {%- endfor -%}
-    {#- Last, because it asks the tables. -#}
-    {%- for relation in arguments.get('messages', []) -%}
+    {#- Last, because it asks the tables; an ephemeral model is none. -#}
+    {%- for relation in arguments.get('messages', []) if '__dbt__cte__' not in relation | string -%}
         {%- do spark_cdc._require_columns_in(
             macro, 'messages', relation, ['kind', 'error'], 'models made by spark_cdc.messages, or views over them',
             'Name a model that spark_cdc.messages makes of that table.'

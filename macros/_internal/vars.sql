@@ -38,3 +38,12 @@
         'spark_cdc__debezium_invalid_pattern': '(?:java|oracle|com[.]ibm)[.][A-Za-z0-9_.$]++@[0-9a-f]{1,8}',
     }) -}}
 {%- endmacro -%}
+
+{#- The choices that the rows in a messages model depend on, as `_refuse_other_arguments` names them. -#}
+{%- macro _vars_of_rows(format) -%}
+    {%- set found = {} -%}
+    {%- for name in ['spark_cdc__debezium_unavailable_values', 'spark_cdc__debezium_unavailable_pattern'] if format[:8] == 'debezium' -%}
+        {%- do found.update({'vars.' ~ name: spark_cdc._var(name)}) -%}
+    {%- endfor -%}
+    {{- return(found) -}}
+{%- endmacro -%}

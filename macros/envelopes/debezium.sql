@@ -176,6 +176,7 @@
     {%- endif -%}
     {%- if is_by_offset -%}
         {%- do errors.unknown_op.update({
+            'op: a truncate, which has no place in the order of the offsets': "event.op = 't'",
             'ddl: a TRUNCATE, which has no place in the order of the offsets':
                 may_truncate ~ ' and ' ~ spark_cdc._begins_with_truncate(ddl),
         }) -%}
@@ -356,6 +357,8 @@
 
 {#- True of the text of a value that the connector did not send. -#}
 {%- macro _debezium_is_unavailable(text) -%}
+    {#- A bare number may have the mark of a quoted one: see `_quote_numbers`. -#}
+    {%- set text = "ltrim('\\uFDD0', " ~ text ~ ')' -%}
     {%- set conditions = [text ~ ' in (' ~ spark_cdc._debezium_placeholders() | join(', ') ~ ')'] -%}
     {%- set pattern = spark_cdc._var('spark_cdc__debezium_unavailable_pattern') -%}
     {%- if pattern -%}

@@ -35,7 +35,7 @@
     {#- A logical message of PostgreSQL has no row to be flattened: the transform lets it pass. -#}
     {%- set is_message -%}
         (
-            event['op'] = 'm' and map_contains_key(event, 'source') and map_contains_key(event, 'message') and size(array_except(
+            event['op'] = 'm' and startswith(event['source'], '{') and map_contains_key(event, 'message') and size(array_except(
                 {{ names }}, array('op', 'source', 'message', 'transaction', 'ts_ms', 'ts_us', 'ts_ns')
             )) = 0
         )

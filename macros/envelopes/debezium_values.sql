@@ -352,7 +352,7 @@
     {%- set number = 'try_cast(try_cast(' ~ spark_cdc._debezium_unscaled('own.value', 'own.scale') ~ ' as decimal(38,0)) as '
         ~ column.type ~ ')' -%}
     {{- return(spark_cdc._let(
-        'own', spark_cdc._debezium_own_scale(text), "case when own.scale rlike '^(?:0|-[0-9]+)$' then " ~ number ~ ' end'
+        'own', spark_cdc._debezium_own_scale(text), "case when own.scale rlike '^(?:0|-[0-9]{1,2})$' then " ~ number ~ ' end'
     )) -}}
 {%- endmacro -%}
 

@@ -48,8 +48,8 @@ from_json(
 {%- endmacro -%}
 
 {#-
-    A number of more than 1,000 digits stops the parser, of a format that writes such (`long_numbers`). In its place stands one
-    that is seen to be another than the message has (`_may_be_another_number`), so that the message is read once more, quoted.
+    A number of more than 1,000 digits stops the parser, of a format that writes such (`long_numbers`). A fraction is quoted before it
+    comes here; for other readings of the message, such as that of its names, 0.0 takes its place.
 -#}
 {%- macro _without_long_numbers(text, format, dialect) -%}
     {%- if not spark_cdc._rows_of(format, dialect).get('long_numbers') -%}
@@ -76,6 +76,13 @@ from_json(
     {%- set text = '"[^"\\\\]*+(?:\\\\.[^"\\\\]*+)*+"' -%}
     {%- set integer = "(?!-0(?![0-9.eE]))-?(?:0|[1-9][0-9]*+)(?![0-9.eE+-])" -%}
     {{- return('[^"0-9-]*+(?:(?:' ~ text ~ '|' ~ integer ~ ')[^"0-9-]*+)*+') -}}
+{%- endmacro -%}
+
+{#- A text or a number of a message whose numbers were quoted -> its own text. -#}
+{%- macro _unquoted_text(text) -%}
+    {{- return(
+        "if(" ~ text ~ " rlike r'^\\x{FDD0}(?!\\x{FDD0})', substr(" ~ text ~ ", 2), replace(" ~ text ~ ", '\\uFDD0\\uFDD0', '\\uFDD0'))"
+    ) -}}
 {%- endmacro -%}
 
 {#- An image whose numbers were quoted -> the image with the numbers' own texts, also inside nested values. -#}

@@ -1,6 +1,6 @@
 {#-
     The CTEs `message_rows` and `exact_rows`: the messages of `envelopes` with `rows`, the row changes in each, untyped; in the second a
-    number has its own text. NULL of a message that has none. A messages model keeps them, so that no changes model reads a message
+    number has its own text, here and in the header. NULL of a message that has none. A messages model keeps them, so that no changes model reads a message
     again. The last of them has the name that `_last_rows` gives.
 
     A row is a struct, the same for all formats:
@@ -9,14 +9,17 @@
     half      before or after, of one of the two messages of an update
     image     map<string,string>: the row after the change, or of a delete as it was; a number by its own text
     before    map<string,string>: the row before an update or a delete, or what the message tells of it
-    old_key   map<string,string>, of an update: what tells its key before. See `_row_changes`
+    old_key   array<string>, of an update: the columns whose values before it are told. See `_row_changes`
     complete, absent_is_error, patches, old_key_told_apart, op_columns_of_others
               see `_row_changes`
 -#}
 {%- macro _message_rows(format, dialect) -%}
     {%- set header = spark_cdc._header_of(format, dialect) -%}
     {%- set rows = spark_cdc._rows_of(format, dialect) -%}
-    {%- set exact_row = [] -%}
+    {%- set header_texts, exact_row = [], [] -%}
+    {%- for name, type in spark_cdc._header_columns().items() if type == 'string' -%}
+        {%- do header_texts.append(name) -%}
+    {%- endfor -%}
     {%- for name in spark_cdc._row_fields() -%}
         {%- set value = spark_cdc._unquoted_image('row.' ~ name) if name in ['image', 'before'] else 'row.' ~ name -%}
         {%- do exact_row.append("'" ~ name ~ "', " ~ value) -%}
@@ -38,7 +41,10 @@ message_rows as (
 exact_rows as (
 
     select
-        * except (rows),
+        * except (rows, {{ header_texts | join(', ') }}),
+        {%- for name in header_texts %}
+        case when numbers_quoted then {{ spark_cdc._unquoted_text(name) }} else {{ name }} end as {{ name }},
+        {%- endfor %}
         case
             when numbers_quoted then transform(rows, row -> named_struct(
                 {{ exact_row | join(',\n') | indent(16) }}
@@ -64,15 +70,16 @@ exact_rows as (
     {%- for name, type in spark_cdc._row_fields().items() -%}
         {#- What only the pair of an update's two messages can say is asked of the pair. -#}
         {%- set value = none if is_pair and name in ['complete', 'absent_is_error', 'patches'] else rows.get(name) -%}
+        {%- set value = 'map_keys(' ~ value ~ ')' if value and name == 'old_key' else value -%}
         {%- do fields.append("    '" ~ name ~ "', " ~ (value | string | trim | indent(4) if value else 'cast(null as ' ~ type ~ ')')) -%}
     {%- endfor -%}
     {{- return('named_struct(\n' ~ fields | join(',\n') ~ '\n)') -}}
 {%- endmacro -%}
 
-{#- The fields of a row in a messages model. One list: models and tests read it. -#}
+{#- The fields of a row in a messages model, and their types. -#}
 {%- macro _row_fields() -%}
     {{- return({
-        'op': 'string', 'half': 'string', 'image': 'map<string,string>', 'before': 'map<string,string>', 'old_key': 'map<string,string>',
+        'op': 'string', 'half': 'string', 'image': 'map<string,string>', 'before': 'map<string,string>', 'old_key': 'array<string>',
         'complete': 'boolean', 'absent_is_error': 'boolean', 'patches': 'map<string,string>', 'old_key_told_apart': 'boolean',
         'op_columns_of_others': 'array<string>',
     }) -}}

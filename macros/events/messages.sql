@@ -23,9 +23,9 @@
     {%- do spark_cdc._require_raw_columns('messages', raw_columns) -%}
     {%- do spark_cdc._note_kind('messages', {
         'spark_cdc.dialect_of': {format: spark_cdc._dialect_or_default(format, dialect)}, 'spark_cdc.raw_columns': raw_columns or {},
-        'spark_cdc.arguments': spark_cdc._as_noted({
-            'format': format, 'dialect': spark_cdc._dialect_or_default(format, dialect),
-        }, raw_columns),
+        'spark_cdc.arguments': spark_cdc._as_noted(dict(
+            {'format': format, 'dialect': spark_cdc._dialect_or_default(format, dialect)}, **spark_cdc._vars_of_rows(format)
+        ), raw_columns),
     }) -%}
     {%- do spark_cdc._require_spark('messages') -%}
     {%- do spark_cdc._refuse_append_of_other_arguments('messages') -%}

@@ -22,14 +22,14 @@
               an update as two messages an expression over `before` and `image` of the pair
     patches   of an update that changes parts of values, map<string,string> of column -> what is done to its parts, as
               `cdc_mongo_patched` reads it
-    old_key   of an update, the map that tells the key before it. A column of the model's key that is not in it had a value
-              that nobody knows, and the old row would stay. Null where the message has no such map
+    old_key   of an update, the map that tells the key before it, of which only the names are kept. A column of the model's key
+              that is not in it had a value that nobody knows, and the old row would stay. Null where the message has no such map
     value_names
               a regular expression of the name that a column's value stands behind in the message, with {} for the columns'
               own names; it may be left out where it is just that
     exact     true where every text of an image is the source's own already, because the format writes its numbers in quotes
               or reads them with a Python function: no number is then put in quotes. Such a function has to say so, because
-              Spark refuses a Python function inside a lambda
+              Spark refuses a Python function inside a lambda. With `each` no expression here may call one: `event` may
     old_key_told_apart
               a condition on an update that changes the key: the old key is deleted by a message of its own, which may be in another
               partition. The position is -1 then: see `_effects`
@@ -54,7 +54,7 @@
     {%- set no_old_key, conditions = [], [] -%}
     {%- for column in old_key_columns -%}
         {%- do conditions.append(
-            'not map_contains_key(row.old_key, ' ~ column.literal ~ ') and coalesce(map_contains_key(row.image, ' ~ column.literal
+            'not array_contains(row.old_key, ' ~ column.literal ~ ') and coalesce(map_contains_key(row.image, ' ~ column.literal
             ~ '), true)'
         ) -%}
         {%- do no_old_key.append({'before ' ~ column.name: conditions[-1]}) -%}
@@ -103,7 +103,6 @@ row_changes as (
         column_types,
         {%- if not columns %}
         key_columns,
-        ddl,
         {%- endif %}
         coalesce(position, 0) as position,
         if(kind = 'truncate', 'truncate', row.op) as op,
@@ -146,7 +145,7 @@ half_changes as (
             min({{ half_after }}) filter (where half = 'after') <> max({{ half_after }}) filter (where half = 'after'), false
         ) as is_contradiction
     from row_changes
-    -- a change that is whole is a group of its own: to take such rows out first would parse all messages twice;
+    -- a change that is whole is a group of its own: to take such rows out first would read all messages twice;
     -- so is a half with an error, whose partner waits for its repaired copy
     group by
         topic,
@@ -169,7 +168,7 @@ paired_changes as (
             'topic', 'partition', 'offset', 'timestamp', 'key', 'value', 'headers', 'kind', 'database_name',
             'schema_name', 'table_name', 'vendor_sequence', 'sequence', 'committed_at', 'transaction_id', 'column_types',
             'position', 'op',
-        ] + (['key_columns', 'ddl'] if not columns else ['source_types'] if spark_cdc._reads_types(format, dialect, columns) else []) %}
+        ] + (['key_columns'] if not columns else ['source_types'] if spark_cdc._reads_types(format, dialect, columns) else []) %}
         coalesce(after_half.{{ name }}, before_half.{{ name }}) as {{ name }},
         {%- endfor %}
         coalesce(before_half.value, after_half.value) as before_value,

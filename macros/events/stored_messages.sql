@@ -23,6 +23,7 @@ raw_messages as (
         sequence,
         committed_at,
         transaction_id,
+        key_columns,
         {{ 'column_types' if reads_types else 'cast(null as map<string,string>) as column_types' }},
         error,
         rows

@@ -20,8 +20,8 @@
     A batch changes few rows of many files: those rows are marked, and the files are not written anew. What the model's own
     `tblproperties` say comes first.
 
-    To parse messages costs far more than to read their bytes, and a task reads whole row groups: with Iceberg's own sizes one task
-    parses 128 MB of compressed text while all others wait. See decision 0019.
+    To parse messages, or to type the rows in them, costs far more than to read their bytes, and a task reads whole row groups: with
+    Iceberg's own sizes one task works through 128 MB of compressed text while all others wait. See decision 0019.
 -#}
 {%- macro _properties_clause(file_format) -%}
     {%- set properties = {

@@ -110,9 +110,7 @@ left join {{ name }}
     {%- set queries = [] -%}
     {%- for relation in messages -%}
         {%- for node in spark_cdc._models_behind(relation, 'messages') -%}
-            {%- for format in node.config.meta['spark_cdc.dialect_of'] -%}
-                {%- do queries.append(spark_cdc._carried_names_of(node.relation_name, format, places)) -%}
-            {%- endfor -%}
+            {%- do queries.append(spark_cdc._carried_names_of(node.relation_name, places)) -%}
         {%- endfor -%}
     {%- endfor -%}
     {%- if not queries -%}
@@ -123,13 +121,13 @@ left join {{ name }}
     {{- return(queries | join('\n\nunion all\n\n')) -}}
 {%- endmacro -%}
 
-{%- macro _carried_names_of(relation, format, places) -%}
+{%- macro _carried_names_of(relation, places) -%}
     {%- set is_new = ' and batch not in (select batch from ' ~ this ~ ')' if spark_cdc._goes_on() else '' -%}
 select distinct {{ places | join(', ') }}, name
 from {{ relation }}
 lateral view explode(rows) exploded as row
 lateral view explode(map_keys(row.image)) exploded_names as name
-where kind = 'rows' and format = {{ spark_cdc._literal(format) }} and row.op <> 'delete'{{ is_new }}
+where kind = 'rows' and row.op <> 'delete'{{ is_new }}
 {%- endmacro -%}
 
 {#- Condition on a column of a source table: changes models read the table, and none of them declares the column. -#}

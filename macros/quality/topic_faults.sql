@@ -14,8 +14,8 @@
                      offset
     position_back    a row has a lower position in the source's log than a message of its key, or a truncate of its table, at an
                      earlier offset; the row loses against that message. The log is another server's, or was reset or restored. Rows
-                     that a restarted connector sends once more do not count: their position and second were there before. One
-                     fault a partition: the first such message
+                     that a restarted connector sends once more do not count: their position and second were there before. They do
+                     where the first copy could not be read or was pruned. One fault a partition: the first such message
 
     messages  list of models made by `messages`, as `cdc_log`: what runs read is told by their column `batch`
 -#}
@@ -297,12 +297,13 @@ positions_back as (
             'Partition ', partition, ' of topic ', topic, ' has a change at offset ', min(offset), ' with a lower position than an ',
             'earlier change of the same key or table: the connector reads the log of another server, or a log that was reset or restored. ',
             'The change loses against the earlier one. ',
+            'Let the source send the rows of its tables to a new topic, and read that one',
             case when min(format) = 'debezium'
                 then concat(
-                    'Set dialect=\'by_offset\' in the models that read the topic, and rebuild them and the tables over them: ',
-                    'dbt run --full-refresh.'
+                    '; or, of a connector of Debezium, set dialect=\'by_offset\' in the models that read the topic, and rebuild them ',
+                    'and the tables over them: dbt run --full-refresh.'
                 )
-                else 'Let the source send the rows of its tables to a new topic, and read that one.'
+                else '.'
             end
         ) as sentence
     from positions

@@ -193,7 +193,7 @@ read_again as (
 {%- endif %}
 
 {{ spark_cdc._row_changes(
-    'stored_messages' if messages else spark_cdc._last_rows(format, dialect), format, dialect,
+    'stored_messages' if messages else spark_cdc._last_message_rows(format, dialect), format, dialect,
     none if messages else "(kind in ('rows', 'truncate') and " ~ of_this_table ~ ") or kind = 'unreadable'",
     columns, key
 ) }},

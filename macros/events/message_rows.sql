@@ -1,7 +1,7 @@
 {#-
     The CTEs `message_rows` and `exact_rows`: the messages of `envelopes` with `rows`, the row changes in each, untyped; in the second a
     number has its own text, here and in the header. NULL of a message that has none. A messages model keeps them, so that no changes model reads a message
-    again. The last of them has the name that `_last_rows` gives.
+    again. The last of them has the name that `_last_message_rows` gives.
 
     A row is a struct, the same for all formats:
 
@@ -58,7 +58,7 @@ exact_rows as (
 {%- endmacro -%}
 
 {#- The CTE with the exact rows: of a format whose texts are exact already, the first one. -#}
-{%- macro _last_rows(format, dialect) -%}
+{%- macro _last_message_rows(format, dialect) -%}
     {{- return('message_rows' if spark_cdc._rows_of(format, dialect).get('exact') else 'exact_rows') -}}
 {%- endmacro -%}
 

@@ -46,7 +46,7 @@
 
 {%- macro spark__messages(relation, format, dialect, raw_columns) -%}
     {%- set is_kept = spark_cdc._is_log() -%}
-    {%- set source = spark_cdc._last_rows(format, dialect) -%}
+    {%- set source = spark_cdc._last_message_rows(format, dialect) -%}
     {%- set reading = none -%}
     {%- if spark_cdc._goes_on() -%}
         {%- set seen_before = spark_cdc._seen_before(relation, 'topic', 'seen', [format, dialect, raw_columns]) -%}

@@ -16,7 +16,7 @@ with {% if messages -%}
 {%- endif %}
 
 {{ spark_cdc._row_changes(
-    'stored_messages' if messages else spark_cdc._last_rows(format, dialect), format, dialect, "kind = 'rows' and " ~ of_this_table
+    'stored_messages' if messages else spark_cdc._last_message_rows(format, dialect), format, dialect, "kind = 'rows' and " ~ of_this_table
 ) }},
 
 images as (

@@ -1,7 +1,7 @@
 {#-
     The CTEs `message_rows` and `exact_rows`: the messages of `envelopes` with `rows`, the row changes in each, untyped; in the second a
-    number has its own text, here and in the header. NULL of a message that has none. A messages model keeps them, so that no changes model reads a message
-    again. The last of them has the name that `_last_message_rows` gives.
+    number has its own text, here and in the header. NULL of a message that has none. A messages model keeps them, so that no changes
+    model reads a message again. The last of them has the name that `_last_message_rows` gives.
 
     A row is a struct, the same for all formats:
 
@@ -29,9 +29,12 @@ message_rows as (
     select
         * except (message{{ ', event' if header.get('event') }}),
         {% if rows.get('each') -%}
-        case when kind = 'rows' then transform({{ rows.each }}, (element, position) -> {{ spark_cdc._row_of(format, dialect) | indent(8) }}) end
+        case
+            when kind = 'rows'
+                then transform({{ rows.each }}, (element, position) -> {{ spark_cdc._row_of(format, dialect) | indent(16) }})
+        end
         {%- else -%}
-        case when kind = 'rows' then array({{ spark_cdc._row_of(format, dialect) | indent(8) }}) end
+        case when kind = 'rows' then array({{ spark_cdc._row_of(format, dialect) | indent(12) }}) end
         {%- endif %} as rows
     from envelopes
 

@@ -139,15 +139,13 @@ def sight(value: bytes) -> Sight:
 
 def _is_open_protocol(value: bytes) -> bool:
     """Whether the value is events behind their lengths (docs.pingcap.com, "TiCDC Open Protocol")."""
-    has_event = False
     while value:
         length = int.from_bytes(value[:8], "big")
         event, rest = value[8 : 8 + length], value[8 + length :]
         if len(value) < 8 or len(event) < length or (event and not event.startswith(b"{")):
             return False
-        has_event = has_event or bool(event)
         value = rest
-    return has_event
+    return True
 
 
 # github.com/alibaba/canal, CanalProtocol.proto: magic number, version, type MESSAGES, compression; the body.

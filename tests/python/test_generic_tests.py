@@ -741,7 +741,8 @@ CASES = [
         found=tuple(
             f"t {partition} position_back {offset} Partition {partition} of topic t has a change at offset {offset} with a lower "
             "position than an earlier change of the same key or table: the connector reads the log of another server, or a log that "
-            "was reset or restored. The change loses against the earlier one. Set dialect='by_offset' in the models that read the "
+            "was reset or restored. The change loses against the earlier one. Let the source send the rows of its tables to a new "
+            "topic, and read that one; or, of a connector of Debezium, set dialect='by_offset' in the models that read the "
             "topic, and rebuild them and the tables over them: dbt run --full-refresh. "
             f"position_back t {partition} {offset}"
             for partition, offset in [(0, 7), (2, 1), (3, 1), (4, 2)]

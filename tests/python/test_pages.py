@@ -26,11 +26,11 @@ PAGES = sorted(
         REPOSITORY / "macros" / "README.md",
     ]
 )
-# Pages in plain English; the format pages and the decisions are notes for those who look a detail up.
+# Pages in plain English; the decisions are notes of their time.
 PLAIN = [
     page
     for page in PAGES
-    if not {"formats", "decisions"} & set(page.parts) and not page.name.startswith(("CHANGELOG", "README.zh"))
+    if "decisions" not in page.parts and not page.name.startswith(("CHANGELOG", "README.zh"))
 ]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 BLOCK = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.M | re.S)

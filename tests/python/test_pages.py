@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import jinja2
 import pytest
 import yaml
 from click import Option
@@ -186,6 +187,54 @@ def test_the_reference_has_every_test_with_its_arguments() -> None:
     }
     assert signatures("tests.md") == tests
     assert first_cells("tests.md") == set(tests)
+
+
+def used_tests(part: Any) -> Iterator[tuple[str, set[str]]]:
+    """The package's tests in a YAML file, each with the arguments that it is given."""
+    if isinstance(part, str) and part.startswith("spark_cdc."):
+        yield part.removeprefix("spark_cdc."), set()
+    elif isinstance(part, list):
+        for entry in part:
+            yield from used_tests(entry)
+    elif isinstance(part, dict):
+        for name, value in part.items():
+            if name.startswith("spark_cdc."):
+                assert set(value) <= {"arguments", "config"}
+                yield name.removeprefix("spark_cdc."), set(value.get("arguments", {}))
+            else:
+                yield from used_tests(value)
+
+
+def test_tests_in_yaml_have_arguments_that_exist() -> None:
+    tests = described(lambda folder, name: name.startswith("test_"))
+    found = [
+        used
+        for page in PAGES
+        for language, code in BLOCK.findall(text_of(page))
+        if language == "yaml"
+        for used in used_tests(yaml.safe_load(code))
+    ]
+    assert len(found) > 10
+    assert [(name, given) for name, given in found if not given <= set(tests[f"test_{name}"])] == []
+
+
+def test_calls_in_sql_give_a_query(macro_library: MacroLibrary) -> None:
+    """Of the macros that need no run; the models of the tutorial are built by tests/integration/test_readme.py."""
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
+    environment.globals.update(
+        spark_cdc=macro_library,
+        config=lambda **_: "",
+        ref=lambda name: name,
+        source=lambda *names: ".".join(names),
+    )
+    queries = [
+        environment.from_string(code).render()
+        for page in PAGES
+        for language, code in BLOCK.findall(text_of(page))
+        if language == "sql" and re.search(r"spark_cdc\.(?:messages|changes)\(", code)
+    ]
+    assert len(queries) >= 6
+    assert [query for query in queries if "select" not in query] == []
 
 
 def first_cells(page: str) -> set[str]:

@@ -27,12 +27,8 @@ PAGES = sorted(
         REPOSITORY / "macros" / "README.md",
     ]
 )
-# Pages in plain English; the decisions are notes of their time.
-PLAIN = [
-    page
-    for page in PAGES
-    if "decisions" not in page.parts and not page.name.startswith(("CHANGELOG", "README.zh"))
-]
+# Pages in English.
+PLAIN = [page for page in PAGES if ".zh" not in page.name]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 BLOCK = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.M | re.S)
 CODE = re.compile(r"^ *```.*?^ *```$|`[^`\n]*`", re.M | re.S)

@@ -1,5 +1,5 @@
 {#-
-    What a current or history table has read of its changes holds for one commit (docs/decisions/0008). An operation that writes
+    What a current or history table has read of its changes holds for one commit (decision 0008). An operation that writes
     the table, or deletes changes that it has read, says so in the properties; or else the next run would read all changes again.
     Where they did not hold before, they are left so: that run then makes the table right.
 -#}

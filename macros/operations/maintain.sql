@@ -44,7 +44,7 @@
 
 {#-
     The statements for one table. Of other formats than these there is nothing to do. A few snapshots stay whatever their age: by
-    the one that its last run wrote a table knows what it has read (docs/decisions/0008).
+    the one that its last run wrote a table knows what it has read (decision 0008).
 -#}
 {%- macro _maintenance(relation, catalog, retain_days) -%}
     {%- set file_format = spark_cdc._file_format(relation) -%}

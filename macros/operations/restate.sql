@@ -10,7 +10,7 @@
              truncate these are all
     dry_run  true says how many keys these are, and writes nothing
 
-    Keys between which values went (see docs/decisions/0004) are built together. Not while a run writes the same table.
+    Keys between which values went (see decision 0004) are built together. Not while a run writes the same table.
 -#}
 {%- macro restate(model=none, keys=none, since=none, dry_run=false) -%}
     {%- do spark_cdc._require_arguments('restate', varargs, kwargs, ['model', 'keys', 'since', 'dry_run']) -%}

@@ -1,4 +1,4 @@
-"""The models of README.md, as they stand there, in a project that has nothing else."""
+"""The files and commands of the tutorial, as it shows them, in a project that has nothing else; and those of README.md."""
 
 from __future__ import annotations
 
@@ -13,14 +13,26 @@ from collections.abc import Callable
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
-from harness import JARS, REPOSITORY, Lake, Message, Project
+import yaml
+from harness import JARS, REPOSITORY, USER_PROJECT, Lake, Message, Project
 
-MODELS = re.compile(r"^(?:--|#) (models/\S+\.(?:sql|yml))[^\n]*\n(.*?)(?=^-- models/|^```)", re.M | re.S)
-PROFILE = re.compile(r"^# profiles\.yml\n(.*?)^```", re.M | re.S)
-PROJECT = re.compile(r"^# dbt_project\.yml\n(.*?)^```", re.M | re.S)
-MACRO = re.compile(r"^-- (macros/\S+\.sql)\n(.*?)^```", re.M | re.S)
-LINES = re.compile(r"^```json\n(.*?)^```", re.M | re.S)
+TUTORIAL = (REPOSITORY / "docs" / "tutorial.md").read_text(encoding="utf-8")
+README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+RECREATED_TOPIC = (REPOSITORY / "docs" / "how-to" / "a-recreated-topic.md").read_text(encoding="utf-8")
+CHOOSE_FORMAT = (REPOSITORY / "docs" / "how-to" / "choose-format-and-dialect.md").read_text(encoding="utf-8")
+
+# A file's name stands in its first line; README has several models in one block.
+FILES = re.compile(r"^(?:--|#) ([\w./]+\.(?:sql|yml))[^\n]*\n(.*?)(?=^-- models/|^```)", re.M | re.S)
+LINES = re.compile(r"`(\w+\.jsonl)`[^`]*```jsonl\n(.*?)^```", re.M | re.S)
+PRINTED = re.compile(r"^OK created sql \S+ model shop\.(\S+) \[(.*) in [\d.]+s\]$", re.M)
+COUNTS = re.compile(r"^Done\. PASS=(\d+) WARN=(\d+) ERROR=0 SKIP=0$", re.M)
+REASONS = re.compile(r"^(\d+ x .*, first at \{)", re.M)
+
+PROJECT_FILES = dict(FILES.findall(TUTORIAL))
+MODELS = {name: text for name, text in PROJECT_FILES.items() if name.startswith("models/")}
+MESSAGES = {name: text.splitlines() for name, text in LINES.findall(TUTORIAL)}
 
 SAYING = ("stg_shop__messages", "stg_shop__orders_changes", "orders", "orders_history", "cdc_run_summary")
 
@@ -33,59 +45,66 @@ def canal(
     return Message(json.dumps(envelope | {"data": [row], "old": [old] if old else None}))
 
 
-def test_the_models_of_the_readme_work(lake: Lake, new_project: Callable[..., Project]) -> None:
-    models = dict(MODELS.findall((REPOSITORY / "README.md").read_text()))
-    assert len(models) == 10
-    project = new_project("readme", models)
+def printed_blocks() -> list[str]:
+    """What the tutorial says that each `dbt build` prints."""
+    return [
+        block for block in re.findall(r"^```text\n(.*?)^```", TUTORIAL, re.M | re.S) if "OK created" in block
+    ]
+
+
+def test_the_tutorial_prints_what_dbt_prints(lake: Lake, new_project: Callable[..., Project]) -> None:
+    assert len(MODELS) == 10
+    project = new_project("tutorial", MODELS)
     lake.create_raw("raw", schema="shop")
-    placed_at = "2026-01-01 12:00:00.5"
-    lake.land(
-        "raw",
-        [
-            canal("INSERT", {"id": "1", "amount": "1.50", "placed_at": placed_at}),
-            canal("UPDATE", {"id": "1", "amount": "2.50", "placed_at": placed_at}, {"amount": "1.50"}),
-            canal("INSERT", {"id": "2", "amount": "1.00001", "placed_at": placed_at}),
-            Message("broken"),
-        ],
-        schema="shop",
-    )
-    run = project.dbt("build")
-    warned = {name: status for name, status in run.statuses.items() if status not in ("success", "pass")}
-    assert set(warned.values()) == {"warn"}, run.messages
-    assert sorted(warned) == [
-        "spark_cdc_no_errors_stg_shop__messages_",
-        "spark_cdc_no_errors_stg_shop__orders_changes_",
-    ]
-    assert any("1 x not_json" in line for line in run.logged)
-    assert any("1 x value_does_not_fit: amount: decimal(20,4), first at {" in line for line in run.logged)
-    said = run.messages
-    (order,) = lake.rows("select id, amount, _cdc_is_deleted from readme.orders")
-    assert order == {"id": 1, "amount": Decimal("2.5000"), "_cdc_is_deleted": False}
-    versions = lake.rows("select amount from readme.orders_history order by valid_to nulls last")
-    assert [row["amount"] for row in versions] == [Decimal("1.5000"), Decimal("2.5000")]
-    letters = lake.rows("select offset, code from readme.cdc_dead_letters order by offset")
+    warned = ["spark_cdc_no_errors_stg_shop__messages_", "spark_cdc_no_errors_stg_shop__orders_changes_"]
+    assert list(MESSAGES) == ["messages.jsonl", "more_messages.jsonl"]
+    blocks = printed_blocks()
+    assert len(blocks) == 2
+    for lines, block, expected in zip(MESSAGES.values(), blocks, ([], warned), strict=True):
+        lake.land("raw", [Message(line) for line in lines], schema="shop")
+        run = project.dbt("build")
+        statuses = run.statuses
+        others = {name: status for name, status in statuses.items() if status not in ("success", "pass")}
+        assert set(others.values()) <= {"warn"}, run.messages
+        assert sorted(others) == expected
+        ((passed, warnings),) = COUNTS.findall(block)
+        assert (len(statuses) - len(others), len(others)) == (int(passed), int(warnings))
+        shown = dict(PRINTED.findall(block))
+        assert shown == {name: run.messages[name] for name in SAYING}
+    reasons = REASONS.findall(TUTORIAL)
+    assert len(reasons) == 2
+    for reason in reasons:
+        assert any(reason in line for line in run.logged), run.logged
+
+    (order,) = lake.rows("select id, amount, _cdc_is_deleted from tutorial.orders")
+    assert order == {"id": 1, "amount": Decimal("3.5000"), "_cdc_is_deleted": False}
+    versions = lake.rows("select amount from tutorial.orders_history order by valid_to nulls last")
+    assert [row["amount"] for row in versions] == [Decimal("1.5000"), Decimal("2.5000"), Decimal("3.5000")]
+    letters = lake.rows("select offset, code, detail from tutorial.cdc_dead_letters order by offset")
+    rows = re.findall(r"^\| (\d) \| `(\w+)` \| `([^`]*)` \|$", TUTORIAL, re.M)
     assert letters == [
-        {"offset": 2, "code": "value_does_not_fit"},
-        {"offset": 3, "code": "not_json"},
+        {"offset": int(offset), "code": code, "detail": detail} for offset, code, detail in rows
     ]
-    accounts = lake.rows(
-        "select sum(read) as read, sum(applied) as applied, sum(rejected) as rejected from readme.cdc_accounts"
-    )
-    assert accounts == [{"read": 4, "applied": 1, "rejected": 2}]
-    assert {name: said[name] for name in SAYING} == {
-        "stg_shop__messages": "4 read: 3 routed, 1 rejected (not_json 1)",
-        "stg_shop__orders_changes": "3 row changes: 1 rejected (value_does_not_fit 1)",
-        "orders": "3 row changes: 1 row built",
-        "orders_history": "3 row changes: 2 rows built",
-        "cdc_run_summary": "4 read: 1 applied, 1 superseded, 2 rejected (not_json, value_does_not_fit)",
-    }
+    assert len(letters) == 2
+    accounts = lake.rows("""
+        select sum(applied) as applied, sum(superseded) as superseded, sum(rejected) as rejected, sum(read) as read
+        from tutorial.cdc_accounts
+    """)
+    assert accounts == [{"applied": 1, "superseded": 2, "rejected": 2, "read": 5}]
+    assert "counts each of the five messages once: 1 applied, 2 superseded, 2 rejected" in TUTORIAL
+
+
+def test_the_models_of_the_readme_are_those_of_the_tutorial() -> None:
+    models = dict(FILES.findall(README))
+    assert len(models) == 4
+    for name, text in models.items():
+        assert text.strip() == MODELS[name].strip()
 
 
 def test_each_run_says_what_it_did(lake: Lake, new_project: Callable[..., Project]) -> None:
     """In dbt's line of each model, in words and counts; and in the run summary, by table."""
-    models = dict(MODELS.findall((REPOSITORY / "README.md").read_text()))
     project = new_project(
-        "readme_runs", {name: text for name, text in models.items() if "letters" not in name}
+        "readme_runs", {name: text for name, text in MODELS.items() if "letters" not in name}
     )
     lake.create_raw("raw", schema="shop")
 
@@ -157,33 +176,49 @@ def compiled(project: Project, model: str) -> str:
     return code
 
 
-def test_the_profile_of_the_readme_works(new_project: Callable[..., Project], tmp_path: Path) -> None:
-    """With its project, macro and messages, in processes as a user starts dbt: only the jars are ours, which a test does not fetch."""
-    readme = (REPOSITORY / "README.md").read_text()
+def test_the_tutorial_works_as_a_user_types_it(new_project: Callable[..., Project], tmp_path: Path) -> None:
+    """All its dbt commands, in processes as a user starts dbt: only the jars are ours, which a test does not fetch."""
     models = {
         name: text
-        for name, text in MODELS.findall(readme)
-        if "staging" in name or name.endswith("/orders.sql")
+        for name, text in MODELS.items()
+        if name.split("/")[1] != "quality" and "shop.yml" not in name
     }
     project = new_project("readme_profile", models)
-    ((macro, text),) = MACRO.findall(readme)
-    (project.folder / macro).parent.mkdir(exist_ok=True)
-    (project.folder / macro).write_text(text)
-    for name, pattern in {"dbt_project.yml": PROJECT, "messages.jsonl": LINES}.items():
-        (content,) = pattern.findall(readme)
-        (project.folder / name).write_text(content)
-    (profile,) = PROFILE.findall(readme)
+    others = {name: text for name, text in PROJECT_FILES.items() if name not in MODELS}
+    assert sorted(others) == ["dbt_project.yml", "macros/land_file.sql", "packages.yml", "profiles.yml"]
+    packages, installed = (
+        yaml.safe_load(text)
+        for text in (others.pop("packages.yml"), (USER_PROJECT / "packages.yml").read_text())
+    )
+    assert [list(package) for package in packages["packages"]] == [
+        list(package) for package in installed["packages"]
+    ], "the project of the tests installs the package in the same way"
+    for name, lines in MESSAGES.items():
+        others[name] = "".join(line + "\n" for line in lines)
     jars = ",".join(str(REPOSITORY / ".jars" / name) for name in JARS["iceberg"])
-    profile = re.sub(r"spark\.jars\.packages: .*", f"spark.jars: {jars}", profile)
-    (project.folder / "profiles.yml").write_text(profile)
+    others["profiles.yml"], replaced = re.subn(
+        r"spark\.jars\.packages: .*", f"spark.jars: {jars}", others["profiles.yml"]
+    )
+    assert replaced == 1
+    for name, text in others.items():
+        (project.folder / name).parent.mkdir(exist_ok=True)
+        (project.folder / name).write_text(text)
     home = tmp_path / "home"
     home.mkdir()
     users = {
         name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK", "DBT_", "SHOP_"))
     }
-    commands = re.findall(r"^dbt (run-operation .*|build)$", readme, re.M)
-    assert len(commands) == 2
-    for command in commands:
+    commands = [
+        command
+        for block in re.findall(r"^```bash\n(.*?)^```", TUTORIAL, re.M | re.S)
+        for command in re.findall(r"^dbt (.*)$", block, re.M)
+    ]
+    assert [command.split()[0] for command in commands] == [
+        "deps", "run-operation", "build", "show", "run-operation", "build",
+    ]  # fmt: skip
+    said: list[dict[str, str]] = []
+    shown = ""
+    for command in commands[1:]:  # the harness has installed the package
         done = subprocess.run(
             [
                 sys.executable,
@@ -201,54 +236,69 @@ def test_the_profile_of_the_readme_works(new_project: Callable[..., Project], tm
         )
         printed = done.stdout + done.stderr
         assert done.returncode == 0, printed
+        assert "[Stage " not in printed
+        assert "Unable to parse" not in printed, "dbt could not write a line of its log"
+        if command == "build":
+            said.append(
+                dict(re.findall(r"OK created sql \S+ model shop\.(\S+) \.* ?\[(.*) in [\d.]+s\]", printed))
+            )
+        elif command.startswith("show"):
+            shown = printed
     assert {path.name for path in (home / "lake" / "shop").iterdir()} >= {"orders", "stg_shop__messages"}
     with closing(sqlite3.connect(home / "lake" / "catalog.db")) as catalog:
         assert catalog.execute("pragma journal_mode").fetchall() == [("wal",)]
-    assert "[Stage " not in printed
-    assert "Unable to parse" not in printed, "dbt could not write a line of its log"
-    said = re.findall(r"OK created sql \S+ model (\S+) \.* ?\[(.*) in [\d.]+s\]", printed)
-    assert dict(said) == {
-        "shop.stg_shop__messages": "2 read: 2 routed",
-        "shop.stg_shop__orders_changes": "2 row changes",
-        "shop.orders": "2 row changes: 1 row built",
-    }
+    assert said == [
+        {name: message for name, message in PRINTED.findall(block) if name != "cdc_run_summary"}
+        for block in printed_blocks()
+    ]
+    (table,) = re.findall(r"^```text\n(\| id .*?)^```", TUTORIAL, re.M | re.S)
+    assert table in shown
 
 
-def test_the_commands_of_the_readme_read_files_that_are_there(
+def decoded(command: str, folder: Path) -> list[dict[str, Any]]:
+    """The lines that `spark-cdc` prints in a folder."""
+    done = subprocess.run(
+        [sys.executable, "-m", "dbt_spark_cdc.cli", *shlex.split(command)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert lines, command
+    return lines
+
+
+def test_the_commands_of_the_pages_read_files_that_are_there(
     new_project: Callable[..., Project], tmp_path: Path
 ) -> None:
-    """As they stand, beside a checkout of that name."""
+    """As they are typed, in a folder next to a checkout of that name."""
     (tmp_path / "dbt-spark-cdc").symlink_to(REPOSITORY)
     project = tmp_path / "shop"
     project.mkdir()
-    commands = re.findall(r"^spark-cdc (decode .*)$", (REPOSITORY / "README.md").read_text(), re.M)
+    commands = re.findall(r"^spark-cdc (decode .*)$", CHOOSE_FORMAT, re.M)
     assert len(commands) == 2
     for command in commands:
-        done = subprocess.run(
-            [sys.executable, "-m", "dbt_spark_cdc.cli", *shlex.split(command)],
-            cwd=project,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        lines = [json.loads(line) for line in done.stdout.splitlines()]
-        assert lines, command
+        lines = decoded(command, project)
     (orders,) = [line for line in lines if line["table"] == "orders"]
     amounts = {str(row["id"]): str(row["amount"]) for row in orders["rows"]}
     assert amounts == {"1": "21.7500", "4": "8.5000", "20": "120.0000"}, "the live rows of the README's table"
+    rows = re.findall(r"^\| (\d+) \|[^|]*\| ([\d.]+) \| \w+ \| false \|", README, re.M)
+    assert amounts == dict(rows)
+
+    (project / "messages.jsonl").write_text("".join(line + "\n" for line in MESSAGES["messages.jsonl"]))
+    (command,) = re.findall(r"^spark-cdc (decode .*)$", TUTORIAL, re.M)
+    (expected,) = re.findall(r"^```json\n(.*?)^```", TUTORIAL, re.M | re.S)
+    assert decoded(command, project) == [json.loads(expected)]
 
 
 def test_what_is_plain_sql_can_be_a_view(lake: Lake, new_project: Callable[..., Project]) -> None:
-    """A lake's views lose named windows and Python functions; nothing of the kind may stand in these macros."""
-    models = {
-        name: text
-        for name, text in MODELS.findall((REPOSITORY / "README.md").read_text())
-        if "/staging/" in name
-    }
+    """A lake's views lose named windows and Python functions; nothing of the kind may be in these macros."""
+    models = {name: text for name, text in MODELS.items() if "/staging/" in name}
     changes = "ref('stg_shop__orders_changes'), ['id'], ['id', 'amount']"
+    models |= FILES.findall(RECREATED_TOPIC)
     views = {
-        "faults": "spark_cdc.topic_faults(messages=[ref('stg_shop__messages')])",
         "current": f"spark_cdc.current_rows({changes})",
         "history": f"spark_cdc.history_rows({changes})",
     }
@@ -261,7 +311,7 @@ def test_what_is_plain_sql_can_be_a_view(lake: Lake, new_project: Callable[..., 
     )
     lake.land("raw", [canal("INSERT", old), canal("UPDATE", new, {"amount": "1.50"})], schema="shop")
     project.dbt("run").must_succeed()
-    assert lake.rows("select * from readme_views.faults") == []
+    assert lake.rows("select * from readme_views.cdc_topic_faults") == []
     assert lake.rows("select amount from readme_views.current") == [{"amount": Decimal("2.5000")}]
     versions = lake.rows("select amount from readme_views.history order by valid_to nulls last")
     assert [row["amount"] for row in versions] == [Decimal("1.5000"), Decimal("2.5000")]

@@ -487,7 +487,7 @@ def given_codes(library: MacroLibrary) -> set[str]:
 
 
 def test_every_code_is_explained_and_every_explained_code_exists(library: MacroLibrary) -> None:
-    page = (REPOSITORY / "docs" / "error-codes.md").read_text(encoding="utf-8")
+    page = (REPOSITORY / "docs" / "reference" / "error-codes.md").read_text(encoding="utf-8")
     explained = re.findall(r"^\| `([a-z0-9_]+)` \|", page, re.MULTILINE)
     assert len(explained) == len(set(explained))
     assert set(explained) == given_codes(library)
@@ -495,7 +495,7 @@ def test_every_code_is_explained_and_every_explained_code_exists(library: MacroL
 
 def test_every_code_has_a_case_or_a_bad_message() -> None:
     """A code that no test has seen may be one that cannot come."""
-    page = (REPOSITORY / "docs" / "error-codes.md").read_text(encoding="utf-8")
+    page = (REPOSITORY / "docs" / "reference" / "error-codes.md").read_text(encoding="utf-8")
     seen = {row["error"] for case in CASES for row in case.expected if row.get("error")}
     bad_input = (REPOSITORY / "tests" / "python" / "test_bad_input.py").read_text(encoding="utf-8")
     seen.update(re.findall(r'"([a-z0-9_]+)"', bad_input))

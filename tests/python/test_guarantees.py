@@ -1,4 +1,4 @@
-"""docs/guarantees.md names a test for each line: all of them exist."""
+"""docs/explanation/proofs.md names a test for each line: all of them exist."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-PAGE = (REPOSITORY / "docs" / "guarantees.md").read_text(encoding="utf-8")
+PAGE = (REPOSITORY / "docs" / "explanation" / "proofs.md").read_text(encoding="utf-8")
 
 
 def test_every_test_that_is_named_exists() -> None:

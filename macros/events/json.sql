@@ -13,8 +13,7 @@
 -#}
 {%- macro _parsed(format, dialect, with_types=true) -%}
     {%- set text = 'try_validate_utf8(value)' -%}
-    {%- set json = "concat('{\"message\":[', " ~ spark_cdc._without_long_numbers(text, format, dialect)
-        ~ ", '],\"numbers_quoted\":false}')" -%}
+    {%- set json = "concat('{\"message\":[', " ~ text ~ ", '],\"numbers_quoted\":false}')" -%}
     {%- if not spark_cdc._rows_of(format, dialect).get('exact') -%}
         {%- set quoted = "concat('{\"message\":[', " ~ spark_cdc._quote_numbers(text) ~ ", '],\"numbers_quoted\":true}')" -%}
         {%- set json = 'case when ' ~ spark_cdc._holds_bare_fractions('value') ~ ' then ' ~ quoted ~ ' else ' ~ json ~ ' end' -%}
@@ -78,20 +77,18 @@ from_json(
     {{- return('[^"0-9-]*+(?:(?:' ~ text ~ '|' ~ integer ~ ')[^"0-9-]*+)*+') -}}
 {%- endmacro -%}
 
-{#- A text or a number of a message whose numbers were quoted -> its own text. -#}
+{#- A text or a number of a message whose numbers were quoted -> its own text, also of the numbers inside a nested value. -#}
 {%- macro _unquoted_text(text) -%}
     {{- return(
-        "if(" ~ text ~ " rlike r'^\\x{FDD0}(?!\\x{FDD0})', substr(" ~ text ~ ", 2), replace(" ~ text ~ ", '\\uFDD0\\uFDD0', '\\uFDD0'))"
+        "case when not contains(" ~ text ~ ", '\\uFDD0') then " ~ text ~ " when startswith(" ~ text ~ ", '\\uFDD0') and substr(" ~ text
+        ~ ", 2, 1) <> '\\uFDD0' then substr(" ~ text ~ ", 2) else replace(regexp_replace(" ~ text
+        ~ ", r'\"\\x{FDD0}(?!\\x{FDD0})([^\"]*+)\"', '$1'), '\\uFDD0\\uFDD0', '\\uFDD0') end"
     ) -}}
 {%- endmacro -%}
 
-{#- An image whose numbers were quoted -> the image with the numbers' own texts, also inside nested values. -#}
+{#- An image whose numbers were quoted -> the image with the numbers' own texts. -#}
 {%- macro _unquoted_image(image) -%}
-    {{- return(
-        "transform_values(" ~ image ~ ", (name, text) -> case when not contains(text, '\\uFDD0') then text "
-        ~ "when startswith(text, '\\uFDD0') and substr(text, 2, 1) <> '\\uFDD0' then substr(text, 2) "
-        ~ "else replace(regexp_replace(text, r'\"\\x{FDD0}(?!\\x{FDD0})([^\"]*+)\"', '$1'), '\\uFDD0\\uFDD0', '\\uFDD0') end)"
-    ) -}}
+    {{- return('transform_values(' ~ image ~ ', (name, text) -> ' ~ spark_cdc._unquoted_text('text') ~ ')') -}}
 {%- endmacro -%}
 
 {#- A surrogate without its partner is no character: the text cannot have left a source so. -#}

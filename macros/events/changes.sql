@@ -178,9 +178,7 @@ read_again as (
 
 {% endif -%}
 {% if messages -%}
-{{ spark_cdc._stored_messages(
-    messages, where, reading, reads_types=spark_cdc._reads_types(format, dialect, columns), keeps_batch=not is_kept
-) }},
+{{ spark_cdc._stored_messages(messages, where, reading, keeps_batch=not is_kept) }},
 {%- else -%}
 {{ spark_cdc._envelope(
     relation, format, dialect, source_columns,
@@ -193,7 +191,7 @@ read_again as (
 {%- endif %}
 
 {{ spark_cdc._row_changes(
-    'stored_messages' if messages else spark_cdc._last_message_rows(format, dialect), format, dialect,
+    format, dialect,
     none if messages else "(kind in ('rows', 'truncate') and " ~ of_this_table ~ ") or kind = 'unreadable'",
     columns, key
 ) }},

@@ -21,7 +21,7 @@ with {{ spark_cdc._envelope(relation, format, dialect, raw_columns) }},
 
 {{ spark_cdc._message_rows(format, dialect) }},
 
-{{ spark_cdc._row_changes(spark_cdc._last_message_rows(format, dialect), format, dialect, none) }}
+{{ spark_cdc._row_changes(format, dialect, none) }}
 
 select
     topic,

@@ -1,15 +1,15 @@
 {#-
-    The CTEs `message_rows` and `exact_rows`: the messages of `envelopes` with `rows`, the row changes in each, untyped; in the second a
-    number has its own text, here and in the header. NULL of a message that has none. A messages model keeps them, so that no changes
-    model reads a message again. The last of them has the name that `_last_message_rows` gives.
+    The CTE `message_rows`: the messages of `envelopes` with `rows`, the row changes in each, exact and untyped. NULL of a message that
+    has none. A messages model keeps it, so that no changes model reads a message again: see `_stored_messages`. Where numbers were put
+    in quotes, `quoted_rows` come first.
 
     A row is a struct, the same for all formats:
 
     op        insert, update, delete or snapshot
     half      before or after, of one of the two messages of an update
     image     map<string,string>: the row after the change, or of a delete as it was; a number by its own text
-    before    map<string,string>: the row before an update or a delete, or what the message tells of it
-    old_key   array<string>, of an update: the columns whose values before it are told. See `_row_changes`
+    before    map<string,string>: the row before an update or a delete, or the part of it that the message has
+    old_key   array<string>, of an update: the columns of which the message has the value before. See `_row_changes`
     complete, absent_is_error, patches, old_key_told_apart, op_columns_of_others
               see `_row_changes`
 -#}
@@ -24,7 +24,7 @@
         {%- set value = spark_cdc._unquoted_image('row.' ~ name) if name in ['image', 'before'] else 'row.' ~ name -%}
         {%- do exact_row.append("'" ~ name ~ "', " ~ value) -%}
     {%- endfor -%}
-message_rows as (
+{{ 'message_rows' if rows.get('exact') else 'quoted_rows' }} as (
 
     select
         * except (message{{ ', event' if header.get('event') }}),
@@ -41,7 +41,7 @@ message_rows as (
 )
 {%- if not rows.get('exact') %},
 
-exact_rows as (
+message_rows as (
 
     select
         * except (rows, {{ header_texts | join(', ') }}),
@@ -54,15 +54,10 @@ exact_rows as (
             ))
             else rows
         end as rows
-    from message_rows
+    from quoted_rows
 
 )
 {%- endif %}
-{%- endmacro -%}
-
-{#- The CTE with the exact rows: of a format whose texts are exact already, the first one. -#}
-{%- macro _last_message_rows(format, dialect) -%}
-    {{- return('message_rows' if spark_cdc._rows_of(format, dialect).get('exact') else 'exact_rows') -}}
 {%- endmacro -%}
 
 {#- One row as a struct, from the expressions of the format's `<format>_rows`. -#}

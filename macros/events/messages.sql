@@ -46,7 +46,6 @@
 
 {%- macro spark__messages(relation, format, dialect, raw_columns) -%}
     {%- set is_kept = spark_cdc._is_log() -%}
-    {%- set source = spark_cdc._last_message_rows(format, dialect) -%}
     {%- set reading = none -%}
     {%- if spark_cdc._goes_on() -%}
         {%- set seen_before = spark_cdc._seen_before(relation, 'topic', 'seen', [format, dialect, raw_columns]) -%}
@@ -73,7 +72,7 @@ with {{ spark_cdc._envelope(relation, format, dialect, raw_columns, reading=read
 {%- endif %}
 
 select {{ '/*+ broadcast(topics_seen) */' if joins_seen }}
-    {{ source }}.topic,
+    message_rows.topic,
     partition,
     offset,
     timestamp,
@@ -88,11 +87,11 @@ select {{ '/*+ broadcast(topics_seen) */' if joins_seen }}
     error,
     rows,
     batch,
-    {{ spark_cdc._as_seen(spark_cdc._partitions_seen(source ~ '.topic', reading) ~ '[partition]')
+    {{ spark_cdc._as_seen(spark_cdc._partitions_seen('message_rows.topic', reading) ~ '[partition]')
         if is_kept else 'cast(null as string)' }} as seen
-from {{ source }}
+from message_rows
 {%- if joins_seen %}
-left join topics_seen on {{ source }}.topic <=> topics_seen.topic
+left join topics_seen on message_rows.topic <=> topics_seen.topic
 {%- endif %}
 {{ reading.seen_comment if reading }}
 {%- endmacro -%}

@@ -1,8 +1,7 @@
 {#-
     The CTEs `row_changes` (one row is one change of one source row, images as texts; with `columns` also the texts of the declared
     columns as structs, because a look into a map costs more and each is read often); where a format sends an update as two
-    messages, `paired_changes`. The last of them has the name that `_last_changes` gives. `source`: a CTE of messages with their
-    `rows`, as `_message_rows` makes them.
+    messages, `paired_changes`. The last of them has the name that `_last_changes` gives. They read the CTE `message_rows`.
 
     A format's `<format>_rows` is a mapping of plain SQL expressions over `message`, evaluated for messages of kind `rows`; of
     `overlays`, `keeps_key`, `exact` and `tells_quotes`, which say how others are read, `true` or nothing:
@@ -22,7 +21,7 @@
               an update as two messages an expression over `before` and `image` of the pair
     patches   of an update that changes parts of values, map<string,string> of column -> what is done to its parts, as
               `cdc_mongo_patched` reads it
-    old_key   of an update, the map that tells the key before it, of which only the names are kept. A column of the model's key
+    old_key   of an update, the map that has the key before it; only its names are kept. A column of the model's key
               that is not in it had a value that nobody knows, and the old row would stay. Null where the message has no such map
     value_names
               a regular expression of the name that a column's value stands behind in the message, with {} for the columns'
@@ -47,10 +46,11 @@
     compare part by part and one type serves every format. It has one part more, 0, of a row that `_goes_on_in_message`: an old
     key ends at the sequence without its last part, here behind the rows before this one and else before all rows of the message.
 -#}
-{%- macro _row_changes(source, format, dialect, where, columns=none, key=[]) -%}
+{%- macro _row_changes(format, dialect, where, columns=none, key=[]) -%}
     {%- set header = spark_cdc._header_of(format, dialect) -%}
     {%- set rows = spark_cdc._rows_of(format, dialect) -%}
     {%- set old_key_columns = (columns or []) | selectattr('name', 'in', key) | list if rows.get('old_key') else [] -%}
+    {%- set reads_types = columns and spark_cdc._reads_types(format, dialect, columns) -%}
     {%- set no_old_key, conditions = [], [] -%}
     {%- for column in old_key_columns -%}
         {%- do conditions.append(
@@ -100,7 +100,9 @@ row_changes as (
         ) as sequence,
         committed_at,
         transaction_id,
+        {%- if not columns or reads_types %}
         column_types,
+        {%- endif %}
         {%- if not columns %}
         key_columns,
         {%- endif %}
@@ -114,13 +116,13 @@ row_changes as (
         row.{{ name }} as {{ name }}
         {%- endfor %}
         {%- if columns %}
-        {%- if spark_cdc._reads_types(format, dialect, columns) %},
+        {%- if reads_types %},
         {{ spark_cdc._texts('column_types', columns) }} as source_types
         {%- endif %},
         {{ spark_cdc._texts('row.image', columns) }} as image_texts,
         {{ spark_cdc._texts('row.before', columns) }} as before_texts
         {%- endif %}
-    from {{ source }}
+    from message_rows
     lateral view outer posexplode(rows) exploded as position, row
     {%- if where %}
     where {{ where }}
@@ -166,9 +168,9 @@ paired_changes as (
     select
         {%- for name in [
             'topic', 'partition', 'offset', 'timestamp', 'key', 'value', 'headers', 'kind', 'database_name',
-            'schema_name', 'table_name', 'vendor_sequence', 'sequence', 'committed_at', 'transaction_id', 'column_types',
+            'schema_name', 'table_name', 'vendor_sequence', 'sequence', 'committed_at', 'transaction_id',
             'position', 'op',
-        ] + (['key_columns'] if not columns else ['source_types'] if spark_cdc._reads_types(format, dialect, columns) else []) %}
+        ] + (['column_types', 'key_columns'] if not columns else ['column_types', 'source_types'] if reads_types else []) %}
         coalesce(after_half.{{ name }}, before_half.{{ name }}) as {{ name }},
         {%- endfor %}
         coalesce(before_half.value, after_half.value) as before_value,

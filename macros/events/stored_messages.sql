@@ -1,33 +1,17 @@
 {#-
-    The CTE `stored_messages`: messages with their `rows`, as a messages model keeps them; with some `reading` the new ones. `where` is
-    a condition on them. `keeps_batch` is true where `batch` stays the run that read the message, and is else this run.
+    The CTE `message_rows` as `_message_rows` makes it, read from a messages model; with some `reading` the new ones. `where` is a
+    condition on them. `keeps_batch` is true where `batch` stays the run that read the message, and is else this run.
 -#}
-{%- macro _stored_messages(relation, where, reading=none, reads_types=true, keeps_batch=true) -%}
+{%- macro _stored_messages(relation, where, reading=none, keeps_batch=true) -%}
     {%- set raw = spark_cdc._raw_columns({'headers': 'headers'}) -%}
     {%- set is_joined = reading and not spark_cdc._condition_says_all(reading) -%}
     {%- set conditions = [where, spark_cdc._read_condition(reading.partitions, raw, reading.read_again) if reading] -%}
 raw_messages as (
 
     select
-        topic,
-        partition,
-        offset,
-        timestamp,
-        key,
-        value,
-        headers,
-        kind,
-        database_name,
-        schema_name,
-        table_name,
-        sequence,
-        committed_at,
-        transaction_id,
-        key_columns,
-        {{ 'column_types' if reads_types else 'cast(null as map<string,string>) as column_types' }},
-        error,
-        rows
-        {{- ',\n        batch' if keeps_batch }}
+        {%- for name in spark_cdc._message_columns() if keeps_batch or name != 'batch' %}
+        {{ name }}{{ ',' if not loop.last }}
+        {%- endfor %}
     from {{ relation }}
     {%- for condition in conditions | select %}
     {{ 'where' if loop.first else 'and' }} ({{ condition }})
@@ -39,7 +23,7 @@ raw_messages as (
 {{ spark_cdc._new_messages_ctes(reading) }}
 
 {% endif -%}
-stored_messages as (
+message_rows as (
 
     select *
     from {{ 'new_messages' if is_joined else 'raw_messages' }}

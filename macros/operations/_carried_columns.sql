@@ -15,9 +15,7 @@ with {% if messages -%}
 {{ spark_cdc._message_rows(format, dialect) }},
 {%- endif %}
 
-{{ spark_cdc._row_changes(
-    'stored_messages' if messages else spark_cdc._last_message_rows(format, dialect), format, dialect, "kind = 'rows' and " ~ of_this_table
-) }},
+{{ spark_cdc._row_changes(format, dialect, "kind = 'rows' and " ~ of_this_table) }},
 
 images as (
 

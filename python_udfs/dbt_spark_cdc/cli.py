@@ -125,8 +125,7 @@ def decode(
     """
     context = click.get_current_context()
     try:
-        library = MacroLibrary(project_root(), _variables(variables, MacroLibrary(project_root())))
-        decoder = Decoder(library, Options(format_, dialect, _columns(columns), _keys(key)))
+        decoder = Decoder(_library(variables), Options(format_, dialect, _columns(columns), _keys(key)))
         targets = _targets(files, out)
         sources = [_source(file) for file in files]
         opened = decoder.files(sources, files)
@@ -236,8 +235,9 @@ def _keys(options: tuple[str, ...]) -> dict[str | None, list[str]]:
     return keys
 
 
-def _variables(options: tuple[str, ...], library: MacroLibrary) -> dict[str, Any]:
-    defaults = library.call("_vars_of_messages")
+def _library(options: tuple[str, ...]) -> MacroLibrary:
+    """The macros, with the variables that the options set."""
+    defaults = MacroLibrary(project_root()).call("_vars_of_messages")
     variables: dict[str, Any] = {}
     for text in options:
         name, equals, value = text.partition("=")
@@ -251,13 +251,13 @@ def _variables(options: tuple[str, ...], library: MacroLibrary) -> dict[str, Any
             raise UsageError(f"option --var must name {name} once, because it is one text; got it twice.")
         else:
             variables[name] = value
-    checked = MacroLibrary(project_root(), variables)
+    library = MacroLibrary(project_root(), variables)
     for name in variables:
         try:
-            checked.call("_var", name)
+            library.call("_var", name)
         except CompilerError as error:
             raise UsageError(f"option --var: {error}") from None
-    return variables
+    return library
 
 
 def _write(file: Any, result: list[dict[str, Any]]) -> None:

@@ -633,9 +633,9 @@ def test_flat_tables_equal_the_database(spark, macros, store, folder) -> None:
             options["schema"] = table.schema
         # without `db` among add.fields only the topic tells two databases' tables of one name apart
         other = "cdc" if table.schema == "cdc2" else "cdc2"
-        spark.sql(
-            f"select * from {messages} where not contains(topic, '.{other}.')"
-        ).createOrReplaceTempView("flat_messages")
+        spark.sql(f"select * from {messages} where not contains(topic, '.{other}.')").createOrReplaceTempView(
+            "flat_messages"
+        )
         rows = truth(CAPTURES / folder / "truth.jsonl", table, folder, "flat")
         compare(spark, macros, "flat_messages", folder, ["flat"], table, options, lambda _, rows=rows: rows)
 

@@ -35,7 +35,7 @@ from dbt_spark_cdc.inputs import Message, read_messages
 from dbt_spark_cdc.macros import MacroLibrary
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 GOLDEN = REPOSITORY / "tests" / "golden"
@@ -103,7 +103,9 @@ Row = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def results(session: SparkSession, library: MacroLibrary, tmp_path_factory: pytest.TempPathFactory) -> Results:
+def results(
+    session: SparkSession, library: MacroLibrary, tmp_path_factory: pytest.TempPathFactory
+) -> Results:
     """What the macros say of a case."""
     return Results(session, library, tmp_path_factory.mktemp("messages"))
 
@@ -150,11 +152,7 @@ class Results:
             found = [_message(row) for row in rows]
         else:
             frame = self._session.sql(self.changes_sql(case, messages="messages_of_group"))
-            types = dict(frame.dtypes)
-            for column in macros.call("_columns", case.arguments["columns"], "changes"):
-                assert types[column["name"]] == column["type"], (
-                    f"the column {column['name']} has its declared type"
-                )
+            must_have_declared_types(frame, macros, case.arguments["columns"])
             found = [_changes(row) for row in frame.toArrow().to_pylist()]
             found += [_unreadable(row) for row in rows if row["error"]]
         # An unreadable message has no sequence: its offset tells its place.
@@ -163,7 +161,10 @@ class Results:
     def stored(self, case: Case) -> str:
         """The view of all messages of a way of writing, as a messages model stores them."""
         if case.way not in self._stored:
-            land(self._session, [message for member in CASES if member.way == case.way for message in member.messages])
+            land(
+                self._session,
+                [message for member in CASES if member.way == case.way for message in member.messages],
+            )
             macros = self.macros_of(case)
             sql = macros.call("messages", "raw", case.format, case.arguments.get("dialect"), RAW_COLUMNS)
             folder = self._folder / str(len(self._stored))
@@ -215,19 +216,20 @@ def read(
     land(session, messages)
     if macro == "changes":
         sql = library.call(macro, "raw", format=format_name, raw_columns=RAW_COLUMNS, **arguments)
-        library_columns = library.call("_columns", arguments["columns"], "changes")
         frame = session.sql(sql)
-        types = dict(frame.dtypes)
-        for column in library_columns:
-            assert types[column["name"]] == column["type"], (
-                f"the column {column['name']} has its declared type"
-            )
+        must_have_declared_types(frame, library, arguments["columns"])
     else:
         frame = session.sql(library.call(macro, "raw", format_name, arguments.get("dialect"), RAW_COLUMNS))
     as_row = {"decoded": _decoded, "changes": _changes, "messages": _message}[macro]
     found = [as_row(row) for row in frame.toArrow().to_pylist()]
     # An unreadable message has no sequence: its offset tells its place.
     yield from sorted(found, key=lambda row: (row[0], row[1]["place"], row[1].get("sequence") or []))
+
+
+def must_have_declared_types(changes: DataFrame, library: MacroLibrary, columns: dict[str, str]) -> None:
+    types = dict(changes.dtypes)
+    for column in library.call("_columns", columns, "changes"):
+        assert types[column["name"]] == column["type"], f"the column {column['name']} has its declared type"
 
 
 def _decoded(row: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -349,7 +351,9 @@ ONE_GROUP_OF_EACH_WAY = list({case.way: case for case in CASES if case.read == "
 
 
 @pytest.mark.parametrize("case", ONE_GROUP_OF_EACH_WAY, ids=lambda case: f"{case.format}-{case.name}")
-def test_changes_over_raw_are_those_over_messages(case: Case, results: Results, session: SparkSession) -> None:
+def test_changes_over_raw_are_those_over_messages(
+    case: Case, results: Results, session: SparkSession
+) -> None:
     group = [member for member in CASES if member.group == case.group]
     expected = {member.name: results.of(member) for member in group}
     land(session, [message for member in group for message in member.messages])

@@ -374,9 +374,8 @@
 
 {#-
     The connector's `unavailable.value.placeholder`, as it stands in a text, in binary (base64, also of URLs and without the padding, or
-    hexadecimal), in a
-    list, in an hstore, as Java's nameUUIDFromBytes in place of uuid[], and in place of other lists as the list of its bytes:
-    as numbers, with or without a point, as decimals of base64, and as objects of scale and value.
+    hexadecimal), in a list, in an hstore, as Java's nameUUIDFromBytes in place of uuid[], and in place of other lists as the list of
+    its bytes: as numbers, with or without a point, as decimals of base64, and as objects of scale and value.
     `inside_of_value` gives what the message's own text then holds.
 -#}
 {%- macro _debezium_placeholders(inside_of_value=false) -%}

@@ -42,12 +42,12 @@
     {{- return("format in ('debezium', 'kafka_river_canal')") -}}
 {%- endmacro -%}
 
-{#- What a format's header macro gives: see `_envelope`. -#}
 {#- The first dialect of a format is the one that nobody need name; none where it has no dialects. -#}
 {%- macro _dialect_or_default(format, dialect) -%}
     {{- return(dialect or (spark_cdc.formats()[format] or [none])[0]) -}}
 {%- endmacro -%}
 
+{#- What a format's header macro gives: see `_envelope`. -#}
 {%- macro _header_of(format, dialect) -%}
     {{- return(spark_cdc._known_parts(format ~ '_header', spark_cdc._format_macro(format, 'header')(dialect), [
         'kind', 'kind_of_null', 'error_of_null', 'errors', 'event', 'event_calls_python', 'beside_event', 'nested', 'nested_in',

@@ -1,7 +1,7 @@
 {#-
-    A row returned is a fault of a topic that nobody has settled: it was made anew, got a partition, lost messages before they
-    were landed, or has changes with lower positions than earlier ones. What each means, and how to go on, says the row's sentence:
-    see `topic_faults`. A fault that is settled is named in `accepted`, as its column `accept` has it: accepted: ['hole shop 0 1200'].
+    A row returned is a fault of a topic that nobody has settled: the topic was recreated, got a partition, lost messages before they
+    were landed, or has changes with lower positions than earlier ones. The row's sentence explains the fault and what to do: see
+    `topic_faults`. List a fault that is settled in `accepted`, as its column `accept` has it: accepted: ['hole shop 0 1200'].
 -#}
 {%- test topics_whole(model, accepted=none) -%}
     {%- if accepted is not none and not spark_cdc._is_list(accepted) -%}

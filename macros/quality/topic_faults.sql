@@ -1,6 +1,6 @@
 {#-
-    What the messages show of a bad night, one row a fault: topic, partition, fault, offset, sentence (what happened and the
-    command or line that goes on), accept (what `topics_whole` has to be told once it is settled).
+    One row for each fault that the messages of a topic show: topic, partition, fault, offset, sentence (what happened, and the command
+    or line that comes next), accept (the text for `accepted` of `topics_whole`, once the fault is settled).
 
     made_anew        messages stand at offsets that others had before, or came with such: see the error code offset_taken. Or they
                      were read in a later run than all others of their partition, and are later, but stand before them. A topic made

@@ -129,7 +129,7 @@ def sight(value: bytes) -> Sight:
     if value[0] == 0 and len(value) > 5:
         number = int.from_bytes(value[1:5], "big")
         return Sight(
-            f"{WRAPPINGS['schema_registry']}{number}", f"{_OTHER_CONVERTER}; JSON behind a schema id is read"
+            f"{WRAPPINGS['schema_registry']}{number}", f"{_OTHER_CONVERTER}; JSON after a schema id is read"
         )
     try:
         return _of_text(value.decode("utf-8"))
@@ -138,7 +138,7 @@ def sight(value: bytes) -> Sight:
 
 
 def _is_open_protocol(value: bytes) -> bool:
-    """Whether the value is events behind their lengths (docs.pingcap.com, "TiCDC Open Protocol")."""
+    """Whether the value is events, each after its length (docs.pingcap.com, "TiCDC Open Protocol")."""
     while value:
         length = int.from_bytes(value[:8], "big")
         event, rest = value[8 : 8 + length], value[8 + length :]

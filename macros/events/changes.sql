@@ -183,7 +183,7 @@ read_again as (
 {{ spark_cdc._envelope(
     relation, format, dialect, source_columns,
     reading=reading,
-    leaves_out=['op', 'key_columns', 'ddl'] + ([] if spark_cdc._reads_types(format, dialect, columns) else ['column_types']),
+    leaves_out=['op', 'key_columns', 'ddl'] + (['column_types'] if 'column_types' not in spark_cdc._parts_to_type(format, dialect, columns) else []),
     finds_taken_offsets=true
 ) }},
 
@@ -223,16 +223,19 @@ left anti join read_again
 {{ reading.seen_comment if reading }}
 {%- endmacro -%}
 
-{#- Whether a declared column's value depends on the type that the message names for it: else the types need not be parsed. -#}
-{%- macro _reads_types(format, dialect, columns) -%}
-    {%- set value = spark_cdc._format_macro(format, 'value') -%}
+{#-
+    What typing reads of a message beside its rows, of `column_types`, `key`, `value` and `headers`: the types that it names, and the
+    texts in which a value stands, with or without quotes. What is not read is not carried along.
+-#}
+{%- macro _parts_to_type(format, dialect, columns) -%}
+    {%- set parts, typed = [], [] -%}
     {%- for column in columns -%}
-        {%- set decoded = value('text', column, 'UTC', dialect) -%}
-        {%- if column.source_type in decoded or 'column_types' in decoded -%}
-            {{- return(true) -}}
-        {%- endif -%}
+        {%- do typed.append(spark_cdc._decoded(format, spark_cdc._rows_of(format, dialect), 'text', column, 'UTC', dialect)) -%}
     {%- endfor -%}
-    {{- return(false) -}}
+    {%- for name in ['column_types', 'key', 'value', 'headers'] if modules.re.search('\\b' ~ name ~ '\\b', typed | join(' ')) -%}
+        {%- do parts.append(name) -%}
+    {%- endfor -%}
+    {{- return(parts) -}}
 {%- endmacro -%}
 
 {#- A messages model has Kafka's own names. -#}

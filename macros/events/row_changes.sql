@@ -1,7 +1,7 @@
 {#-
-    The CTEs `row_changes` (one row is one change of one source row, images as texts; with `columns` also the texts of the declared
-    columns as structs, because a look into a map costs more and each is read often); where a format sends an update as two
+    The CTEs `row_changes` (one row is one change of one source row, images as texts); where a format sends an update as two
     messages, `paired_changes`. The last of them has the name that `_last_changes` gives. They read the CTE `message_rows`.
+    `columns` are those that are declared, where they are typed afterwards.
 
     A format's `<format>_rows` is a mapping of plain SQL expressions over `message`, evaluated for messages of kind `rows`; of
     `overlays`, `keeps_key`, `exact` and `tells_quotes`, which say how others are read, `true` or nothing:
@@ -50,7 +50,7 @@
     {%- set header = spark_cdc._header_of(format, dialect) -%}
     {%- set rows = spark_cdc._rows_of(format, dialect) -%}
     {%- set old_key_columns = (columns or []) | selectattr('name', 'in', key) | list if rows.get('old_key') else [] -%}
-    {%- set reads_types = columns and spark_cdc._reads_types(format, dialect, columns) -%}
+    {%- set parts = spark_cdc._parts_to_type(format, dialect, columns) if columns else ['column_types', 'key_columns'] -%}
     {%- set no_old_key, conditions = [], [] -%}
     {%- for column in old_key_columns -%}
         {%- do conditions.append(
@@ -66,10 +66,6 @@ row_changes as (
         partition,
         offset,
         array(named_struct('partition', partition, 'offset', offset)) as offsets,
-        timestamp,
-        key,
-        value,
-        headers,
         batch,
         kind,
         {%- if old_key_columns or header.get('splits_updates') %}
@@ -100,12 +96,9 @@ row_changes as (
         ) as sequence,
         committed_at,
         transaction_id,
-        {%- if not columns or reads_types %}
-        column_types,
-        {%- endif %}
-        {%- if not columns %}
-        key_columns,
-        {%- endif %}
+        {%- for name in parts %}
+        {{ name }},
+        {%- endfor %}
         coalesce(position, 0) as position,
         if(kind = 'truncate', 'truncate', row.op) as op,
         row.half as half,
@@ -115,13 +108,6 @@ row_changes as (
         {%- for name in others if rows.get(name) and not header.get('splits_updates') %},
         row.{{ name }} as {{ name }}
         {%- endfor %}
-        {%- if columns %}
-        {%- if reads_types %},
-        {{ spark_cdc._texts('column_types', columns) }} as source_types
-        {%- endif %},
-        {{ spark_cdc._texts('row.image', columns) }} as image_texts,
-        {{ spark_cdc._texts('row.before', columns) }} as before_texts
-        {%- endif %}
     from message_rows
     lateral view outer posexplode(rows) exploded as position, row
     {%- if where %}
@@ -132,8 +118,8 @@ row_changes as (
 {%- if header.get('splits_updates') %},
 
 {#- A half as one thing that can be compared: a map cannot. -#}
-{%- set half_before = "named_struct('columns', size(before), 'texts', before_texts)" if columns else 'sort_array(map_entries(before))' %}
-{%- set half_after = "named_struct('columns', size(image), 'texts', image_texts)" if columns else 'sort_array(map_entries(image))' %}
+{%- set half_before = spark_cdc._half_to_compare('before', columns) %}
+{%- set half_after = spark_cdc._half_to_compare('image', columns) %}
 half_changes as (
 
     select
@@ -167,13 +153,14 @@ paired_changes as (
 
     select
         {%- for name in [
-            'topic', 'partition', 'offset', 'timestamp', 'key', 'value', 'headers', 'kind', 'database_name',
-            'schema_name', 'table_name', 'vendor_sequence', 'sequence', 'committed_at', 'transaction_id',
-            'position', 'op',
-        ] + (['column_types', 'key_columns'] if not columns else ['column_types', 'source_types'] if reads_types else []) %}
+            'topic', 'partition', 'offset', 'kind', 'database_name', 'schema_name', 'table_name', 'vendor_sequence', 'sequence',
+            'committed_at', 'transaction_id', 'position', 'op',
+        ] + parts %}
         coalesce(after_half.{{ name }}, before_half.{{ name }}) as {{ name }},
         {%- endfor %}
+        {%- if 'value' in parts %}
         coalesce(before_half.value, after_half.value) as before_value,
+        {%- endif %}
         case
             when is_contradiction then {{ spark_cdc._error('other_structure', 'one half of an update came with two contents') }}
             else coalesce(after_half.error, before_half.error)
@@ -185,12 +172,7 @@ paired_changes as (
             when after_half is null then 'before'
             when before_half is null then after_half.half
         end as half,
-        {%- for name in ['before', 'before_texts'] if name == 'before' or columns %}
-        coalesce(before_half.{{ name }}, after_half.{{ name }}) as {{ name }},
-        {%- endfor %}
-        {%- if columns %}
-        after_half.image_texts as image_texts,
-        {%- endif %}
+        coalesce(before_half.before, after_half.before) as before,
         after_half.image as image
         {%- if rows.get('absent_is_error') %},
         {{ rows.absent_is_error }} as absent_is_error
@@ -206,11 +188,19 @@ paired_changes as (
     {{- return('paired_changes' if header.get('splits_updates') else 'row_changes') -}}
 {%- endmacro -%}
 
-{#- The texts of the declared columns in a map, as a struct. -#}
-{%- macro _texts(image, columns) -%}
-    {%- set fields = [] -%}
+{#- The row of a half as something that can be compared: a map cannot. -#}
+{%- macro _half_to_compare(row, columns) -%}
+    {%- if not columns -%}
+        {{- return('sort_array(map_entries(' ~ row ~ '))') -}}
+    {%- endif -%}
+    {%- set texts = [] -%}
     {%- for column in columns -%}
-        {%- do fields.append(column.literal ~ ', element_at(' ~ image ~ ', ' ~ column.literal ~ ')') -%}
+        {%- do texts.append(spark_cdc._text_in(row, column)) -%}
     {%- endfor -%}
-    {{- return('case when ' ~ image ~ ' is not null then named_struct(' ~ fields | join(', ') ~ ') end') -}}
+    {{- return("named_struct('columns', size(" ~ row ~ "), 'texts', array(" ~ texts | join(', ') ~ '))') -}}
+{%- endmacro -%}
+
+{#- The text of a declared column in a row, a map of texts. NULL of one that the row does not have. -#}
+{%- macro _text_in(row, column) -%}
+    {{- return(row ~ '[' ~ column.literal ~ ']') -}}
 {%- endmacro -%}

@@ -8,42 +8,29 @@
     {%- set overlays = rows.get('overlays') -%}
     {%- set header = spark_cdc._header_of(format, dialect) -%}
     {%- set patchable = spark_cdc._patchable(columns, key) -%}
-    {%- set names = columns | map(attribute='literal') | join(', ') -%}
     {#- The two halves of an update are two messages. -#}
     {%- set message_before = 'before_value' if header.get('splits_updates') else 'value' -%}
-    {%- set is_other_value, same_value = [], [] -%}
-    {%- for column in columns -%}
-        {%- set text, same = 'before_texts.' ~ column.quoted, 'decoded_image.' ~ column.quoted -%}
-        {%- if overlays or rows.get('keeps_key') and column.name in key -%}
-            {%- do is_other_value.append(text ~ ' is not null') -%}
-            {%- do same_value.append('case when not map_contains_key(before, ' ~ column.literal ~ ') then ' ~ same ~ ' end') -%}
-        {%- else -%}
-            {%- set is_in_another_message = header.get('splits_updates') and spark_cdc._is_bytes(column) -%}
-            {%- do is_other_value.append(
-                '(not ' ~ text ~ ' <=> image_texts.' ~ column.quoted ~ (' or before_value <> value' if is_in_another_message else '') ~ ')'
-            ) -%}
-            {%- do same_value.append(same) -%}
-        {%- endif -%}
-    {%- endfor -%}
+    {%- set names = columns | map(attribute='literal') | join(', ') -%}
     {#- What is wrong with a column, and what names it: of the row before only where the row itself has nothing. -#}
-    {%- set keyless, unfit, scales = [], [], [] -%}
+    {%- set keyless, unfit, scales, may_be_absent = [], [], [], [] -%}
     {%- for column in columns -%}
         {%- set declaration = spark_cdc._declaration(column) -%}
-        {%- set image_text, before_text = 'image_texts.' ~ column.quoted, 'before_texts.' ~ column.quoted -%}
+        {%- set text, text_before = spark_cdc._text_in('image', column), spark_cdc._text_in('before', column) -%}
+        {%- do may_be_absent.append(text ~ ' is null') -%}
         {%- if column.name in key -%}
             {%- do keyless.append({
-                column.name: image_text ~ ' is null',
-                'before ' ~ column.name: "op = 'update' and " ~ before_text ~ ' is null and map_contains_key(before, '
+                column.name: text ~ ' is null',
+                'before ' ~ column.name: "op = 'update' and " ~ text_before ~ ' is null and map_contains_key(before, '
                     ~ column.literal ~ ')',
             }) -%}
         {%- endif -%}
-        {%- set no_value = 'decoded_image.' ~ column.quoted ~ ' is null and ' ~ image_text ~ ' is not null' -%}
+        {%- set no_value = 'typed_row.' ~ column.quoted ~ ' is null and ' ~ text ~ ' is not null' -%}
         {%- if rows.get('patches') and column.family == 'string' and column in patchable -%}
             {%- set no_value = no_value ~ ' or contains(patches[' ~ column.literal ~ "], '\\uFFFD')" -%}
         {%- endif -%}
         {%- do unfit.append({
             declaration: no_value,
-            'before ' ~ declaration: 'decoded_before.' ~ column.quoted ~ ' is null and ' ~ before_text ~ ' is not null',
+            'before ' ~ declaration: 'typed_before.' ~ column.quoted ~ ' is null and ' ~ text_before ~ ' is not null',
         }) -%}
         {%- if rows.get('type_scale') and column.family == 'decimal' and column.encoding == 'base64' -%}
             {%- set type_scale = rows.type_scale | replace('{}', column.source_type) -%}
@@ -55,57 +42,29 @@
         {%- endif -%}
     {%- endfor -%}
     {%- set unfit_detail = "concat_ws(', ', " ~ (['unfit'] + scales) | join(', ') ~ ')' if scales else 'unfit' -%}
-{#-
-    In structs, because a column of the source may have any name, also one that is used here. A value of the old row is mostly the
-    new row's value. Side by side and not one behind the other: Spark's analyzer walks over the whole query for each step.
-#}
-decoded as (
+-- in structs, because a column of the source may have any name, also one that is used here
+typed_rows as (
 
     select
         *,
         named_struct(
             {%- for column in columns %}
-            {%- set decoded = spark_cdc._decoded(format, rows, 'image_texts.' ~ column.quoted, column, time_zone, dialect) %}
-            {{ column.literal }}, {{ decoded | indent(12) }}{{ ',' if not loop.last }}
+            {%- set typed = spark_cdc._decoded(format, rows, spark_cdc._text_in('image', column), column, time_zone, dialect) %}
+            {{ column.literal }}, {{ typed | indent(12) }}{{ ',' if not loop.last }}
             {%- endfor %}
-        ) as decoded_image,
-        case when before is not null then named_struct(
+        ) as typed_row,
+        named_struct(
             {%- for column in columns %}
-            {%- set text = 'before_texts.' ~ column.quoted %}
-            {%- set decoded = spark_cdc._decoded(format, rows, text, column, time_zone, dialect, message_before) %}
-            {{ column.literal }}, case when {{ is_other_value[loop.index0] }} then {{ decoded | indent(12) }} end{{ ',' if not loop.last }}
+            {%- set text = spark_cdc._text_in('before', column) %}
+            {%- set typed = spark_cdc._decoded(format, rows, text, column, time_zone, dialect, message_before) %}
+            {{ column.literal }}, {{ typed | indent(12) }}{{ ',' if not loop.last }}
             {%- endfor %}
-        ) end as decoded_other_values
+        ) as typed_before
     from {{ source }}
 
 ),
 
-decoded_pairs as (
-
-    select
-        *,
-        case when before is not null then named_struct(
-            {%- for column in columns %}
-            {{ column.literal }}, case
-                when {{ is_other_value[loop.index0] }} then decoded_other_values.{{ column.quoted }}
-                else {{ same_value[loop.index0] }}
-            end{{ ',' if not loop.last }}
-            {%- endfor %}
-        ) end as decoded_before,
-        case
-            when op in ('delete', 'truncate'){{ ' or complete' if rows.get('complete') }} then null
-            when {% for column in columns -%}
-                {{ 'or ' if not loop.first }}(
-                    image_texts.{{ column.quoted }} is null and not map_contains_key(image, {{ column.literal }})
-                )
-                {% endfor -%}
-                then array_except(array({{ names }}), map_keys(image))
-        end as absent
-    from decoded
-
-),
-
-checked_pairs as (
+checked_rows as (
 
     select
         *,
@@ -115,8 +74,13 @@ checked_pairs as (
         {%- if rows.get('patches') %}
         {{ spark_cdc._wrong_patches(columns, patchable) | indent(8) }} as wrong_patches,
         {%- endif %}
-        {{ spark_cdc._named(unfit) | indent(8) }} as unfit
-    from decoded_pairs
+        {{ spark_cdc._named(unfit) | indent(8) }} as unfit,
+        case
+            when op in ('delete', 'truncate'){{ ' or complete' if rows.get('complete') }} then null
+            when {{ may_be_absent | join(' or ') }}
+                then nullif(array_except(array({{ names }}), map_keys(image)), cast(array() as array<string>))
+        end as absent
+    from typed_rows
 
 ),
 
@@ -128,13 +92,22 @@ typed_changes as (
             as _cdc_origin,
         {%- endif %}
         {%- for column in columns %}
-        decoded_image.{{ column.quoted }},
+        typed_row.{{ column.quoted }},
         {%- endfor %}
         op as _cdc_op,
         sequence as _cdc_sequence,
         committed_at as _cdc_committed_at,
         transaction_id as _cdc_transaction_id,
-        decoded_before as _cdc_before,
+        case when before is not null then named_struct(
+            {%- for column in columns %}
+            {%- set value = 'typed_before.' ~ column.quoted %}
+            {#- What `before` leaves out is what the row has. -#}
+            {%- if overlays or rows.get('keeps_key') and column.name in key %}
+            {%- set value = 'if(map_contains_key(before, ' ~ column.literal ~ '), ' ~ value ~ ', typed_row.' ~ column.quoted ~ ')' %}
+            {%- endif %}
+            {{ column.literal }}, {{ value }}{{ ',' if not loop.last }}
+            {%- endfor %}
+        ) end as _cdc_before,
         absent as _cdc_absent,
         {%- if rows.get('patches') %}
         {{ spark_cdc._patches_of(patchable) }} as _cdc_patches,
@@ -179,7 +152,7 @@ typed_changes as (
         offset as _cdc_offset,
         offsets as _cdc_offsets,
         batch as _cdc_batch
-    from checked_pairs
+    from checked_rows
 
 )
 {%- endmacro -%}

@@ -80,7 +80,7 @@
         'encoding': encoding,
         'quoted': spark_cdc._quote(name),
         'literal': spark_cdc._literal(name),
-        'source_type': 'source_types.' ~ spark_cdc._quote(name),
+        'source_type': 'column_types[' ~ spark_cdc._literal(name) ~ ']',
     }) -}}
 {%- endmacro -%}
 

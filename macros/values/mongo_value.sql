@@ -26,8 +26,8 @@
 {%- endmacro -%}
 
 {#-
-    The types of both rows in one map: `string`, or `binary before string` where the old value was of another type. An old text
-    that is the new one is not decoded again, so of `binary or string` neither value is certain.
+    The types of both rows in one map: `string`, or `binary before string` where the old value was of another type. Where
+    the texts are the same and the types are not, it is `binary or string`, and neither value is certain.
 -#}
 {%- macro _mongo_types(image, before) -%}
     {%- set type_of = "substring_index({}, ':', 1)" -%}
@@ -49,7 +49,7 @@
     {%- if column.family not in ['binary', 'variant'] -%}
         {{- return(value) -}}
     {%- endif -%}
-    {%- set side = -1 if text.startswith('before_texts') else 1 -%}
+    {%- set side = -1 if text.startswith('before[') else 1 -%}
     {%- set type = 'substring_index(' ~ column.source_type ~ ", ' before ', " ~ side ~ ')' -%}
     {%- if column.family == 'binary' -%}
         {%- set types = {none: "'binary'", 'base64': "'binary', 'string'"}.get(column.encoding, "'string'") -%}

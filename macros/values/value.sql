@@ -49,31 +49,38 @@
 {%- endmacro -%}
 
 {#-
-    A cast takes 1d and 0x1p3 for numbers, makes infinity of what is too big, zero of what is too small, and another whole
-    number of one that no floating number is: 9007199254740993, also written as .0 or with an exponent. A whole number is taken
-    where the floating number, rounded to as many digits, is that number. Digits after the point are rounded, as in the source.
+    A cast takes 1d and 0x1p3 for numbers, makes infinity of what is too big, zero of what is too small, and another whole number of
+    9007199254740993. A whole number is read where the floating number, rounded to as many digits, is that number; digits after the
+    point are rounded, as in the source.
 -#}
 {%- macro _floating_value(text, family) -%}
-    {%- set number = 'try_cast(digits as ' ~ family ~ ')' -%}
-    {%- set may_be_whole = "(not contains(digits, '.') or right(digits, 1) in ('0', '.') or digits rlike '[eE]')" -%}
-    {%- set exact = 'case when ' ~ number ~ ' < 9223372036854775808D then cast(try_cast(' ~ number
-        ~ ' as bigint) as decimal(38,0)) end' -%}
-    {#- A cast to decimal stops the batch at an exponent of ten digits. -#}
-    {%- set whole = 'cast(case when abs(' ~ number ~ ") < 1e38 then try_cast(regexp_replace(digits, '([eE][+-]?)0++(?=[0-9])', '$1') "
-        ~ 'as decimal(38,0)) end as string)' -%}
-    {#- Beyond a bigint: a text with a point or an exponent is a floating number's own. -#}
-    {%- set many_digits = "digits rlike '^[+-]?[1-9][0-9]{" ~ (16 if family == 'double' else 8) ~ ",}[1-9]0*+$'" -%}
-    {%- set differs = 'coalesce(abs(' ~ exact ~ ' - cast(whole as decimal(38,0))) * 2 > power(10, length(whole) - length(rtrim('
-        ~ "'0', whole))), " ~ many_digits ~ ')' -%}
-    {%- set is_another = 'case when length(digits) > ' ~ (15 if family == 'double' else 7) ~ ' and ' ~ may_be_whole ~ ' and abs('
-        ~ number ~ ') >= ' ~ ('9007199254740992D' if family == 'double' else '16777216D') ~ ' then '
-        ~ spark_cdc._let('whole', whole, differs) ~ ' else false end' -%}
-    {{- return(spark_cdc._let(
-        'digits',
-        "regexp_extract(" ~ text ~ ", r'^(?:[+-]?(?:[0-9]++\\.?[0-9]*+|\\.[0-9]++)(?:[eE][+-]?[0-9]++)?|NaN|-?Infinity)\\z', 0)",
-        "case when right(digits, 1) in ('N', 'y') or abs(" ~ number ~ ") < double('infinity') and (" ~ number
-        ~ " <> 0 or digits rlike '^[+-]?[0.]++(?![1-9])') and not (" ~ is_another ~ ") then " ~ number ~ " end"
-    )) -}}
+    {%- set number = 'try_cast(' ~ text ~ ' as ' ~ family ~ ')' -%}
+    {%- set whole = 'try_cast(' ~ text ~ ' as decimal(38,0))' -%}
+    {%- set zeros_at_end -%}
+        length({{ whole }}) - length(trim(trailing '0' from {{ whole }}))
+    {%- endset -%}
+    {#- A cast to decimal stops the batch at an exponent of ten digits. Of more than a bigint the floating number's own text is read. -#}
+    {%- set is_that_number -%}
+        case
+            when {{ text }} rlike '[eE][+-]?0*[1-9][0-9]{2}' then true
+            else coalesce(
+                abs(try_cast({{ number }} as bigint) - {{ whole }}) * 2 <= power(10, {{ zeros_at_end }}),
+                {{ text }} rlike r'[.eE]|^[+-]?[0-9]{1,{{ 17 if family == 'double' else 9 }}}0*\z'
+            )
+        end
+    {%- endset -%}
+    {%- set value -%}
+case
+    when {{ text }} rlike r'^-?[0-9]{1,{{ 15 if family == 'double' else 7 }}}(?:[.][0-9]{0,15})?\z' then {{ number }}
+    when {{ text }} in ('NaN', 'Infinity', '-Infinity') then {{ number }}
+    when not {{ text }} rlike r'^[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?\z' then null
+    when abs({{ number }}) = double('infinity') then null
+    when {{ number }} = 0 and {{ text }} rlike '^[+-]?[0.]*[1-9]' then null
+    when abs({{ number }}) >= {{ '9007199254740992' if family == 'double' else '16777216' }} and not {{ is_that_number }} then null
+    else {{ number }}
+end
+    {%- endset -%}
+    {{- return(value) -}}
 {%- endmacro -%}
 
 {#-
@@ -111,20 +118,21 @@
             "try_cast(concat(cast(" ~ unscaled ~ " as string), 'E-" ~ column.scale ~ "') as " ~ column.type ~ ")"
         ) -}}
     {%- endif -%}
-    {%- set plain = "^[+-]?[0-9]*+(?:\\.[0-9]{0," ~ column.scale ~ "}+0*+)?\\z" -%}
-    {#- With an exponent: what has more digits after the point than the type, counted after zeros at the end are taken away. -#}
-    {%- set with_exponent = "length(" ~ text ~ ") <= 1000 and " ~ text
-        ~ " rlike r'^[+-]?[0-9]*+(?:\\.[0-9]*+)?[eE][+-]?[0-9]{1,5}\\z'" -%}
-    {%- set digits_after_point = "length(regexp_extract(" ~ text ~ ", r'\\.([0-9]*?)0*[eE]', 1))" -%}
-    {%- set zeros_before_point = "length(regexp_extract(" ~ text ~ ", r'^[+-]?[0-9]*?(0*)(?:\\.0*)?[eE]', 1))" -%}
-    {%- set exponent = "cast(regexp_extract(" ~ text ~ ", '[eE]([+-]?[0-9]+)$', 1) as int)" -%}
-    {{- return(
-        "case when " ~ text ~ " rlike r'" ~ plain ~ "' then try_cast(" ~ text ~ " as " ~ column.type ~ ")"
-        ~ " when " ~ with_exponent ~ " then case when " ~ text ~ " rlike '^[+-]?[0.]*[1-9]' then case when "
-        ~ digits_after_point ~ " - " ~ zeros_before_point ~ " - " ~ exponent ~ " <= " ~ column.scale
-        ~ " then try_cast(" ~ text ~ " as " ~ column.type ~ ") end"
-        ~ " when " ~ text ~ " rlike '^[+-]?[.]?0' then cast(0 as " ~ column.type ~ ") end end"
-    ) -}}
+    {%- set number = 'try_cast(' ~ text ~ ' as ' ~ column.type ~ ')' -%}
+    {%- set value -%}
+case
+    when {{ text }} rlike r'^[+-]?[0-9]*[.]?[0-9]{0,{{ column.scale }}}0*\z' then {{ number }}
+    when {{ text }} rlike r'^[+-]?[0-9.]{1,1000}[eE][+-]?[0-9]{1,4}\z'
+        and {{ spark_cdc._significant_digits(text) }} = {{ spark_cdc._significant_digits('cast(' ~ number ~ ' as string)') }}
+        then {{ number }}
+end
+    {%- endset -%}
+    {{- return(value) -}}
+{%- endmacro -%}
+
+{#- The digits of a number without the zeros at either end. A number that was rounded has others. -#}
+{%- macro _significant_digits(text) -%}
+    {{- return("trim('0' from regexp_replace(" ~ text ~ ", '[eE].*|[^0-9]', ''))") -}}
 {%- endmacro -%}
 
 {%- macro _date_value(text, encoding, time_zone) -%}

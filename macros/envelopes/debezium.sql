@@ -318,7 +318,7 @@
         event.op = 'u' and {{ spark_cdc._lacks_columns_of('event.before', 'event.after') }}
     {%- endset -%}
     {{- return({
-        'op': op, 'image': image, 'before': before, 'absent_is_error': null_left_out, 'tells_quotes': true,
+        'op': op, 'image': image, 'before': before, 'absent_is_error': null_left_out, 'plain_text': true,
         'old_key_told_apart': 'old_row_of_key is not null', 'type_scale': spark_cdc._debezium_scale('{}'),
         'no_value': spark_cdc._debezium_is_no_value('{}'),
     }) -}}
@@ -338,7 +338,7 @@
         'before': "case event.op when 'u' then case when size(event.before) > 0 then event.before end when 'd' then "
             ~ old_row ~ ' end',
         'absent_is_error': "event.op = 'u' and " ~ spark_cdc._lacks_columns_of('event.before', 'event.after'),
-        'tells_quotes': true,
+        'plain_text': true,
     }) -}}
 {%- endmacro -%}
 

@@ -168,7 +168,7 @@
     {%- endset -%}
     {{- return({
         'op_columns_of_others': op_columns_of_others,
-        'op': op, 'image': image, 'before': 'case when ' ~ is_delete ~ ' then ' ~ image ~ ' end', 'tells_quotes': true,
+        'op': op, 'image': image, 'before': 'case when ' ~ is_delete ~ ' then ' ~ image ~ ' end', 'plain_text': true,
         'type_scale': spark_cdc._debezium_scale('{}'), 'no_value': spark_cdc._debezium_is_no_value('{}'),
     }) -}}
 {%- endmacro -%}

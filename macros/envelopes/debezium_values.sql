@@ -4,12 +4,31 @@
 
     With the converter's schema each value's semantic type is known. Without it milliseconds and microseconds look alike, and
     a decimal is base64 or text: a value that can be read in two ways does not fit, until the column says `from ...`.
+
+    Most texts are plain: a number by its digits, a time as databases write it. Those that are not are made so first, all columns in
+    one place (`_debezium_plain_text`), and then read as those of any format.
 -#}
 {%- macro default__debezium_value(text, column, time_zone, dialect) -%}
     {%- if dialect == 'cockroachdb' -%}
         {{- return(spark_cdc._debezium_cockroachdb_value(text, column, time_zone)) -}}
     {%- endif -%}
-    {%- set value = spark_cdc._debezium_value_of_type(text, column, time_zone, dialect) -%}
+    {%- set is_time = column.family in ['date', 'timestamp', 'timestamp_ntz'] -%}
+    {%- if is_time and column.encoding in ['seconds', 'milliseconds', 'microseconds', 'nanoseconds'] -%}
+        {{- return(spark_cdc._debezium_clock(spark_cdc._epoch_microseconds(text, column.encoding), column.family, time_zone)) -}}
+    {%- elif dialect == 'cloudcanal' and column.family == 'binary' and column.encoding is none -%}
+        {#- CloudCanal's page does not say how. -#}
+        {{- return('cast(null as binary)') -}}
+    {%- elif dialect == 'cloudcanal' and is_time and column.encoding in [none, 'text'] -%}
+        {{- return(spark_cdc.value(spark_cdc._with_offset_minutes(text), column, time_zone)) -}}
+    {%- elif column.family == 'date' and column.encoding is none -%}
+        {{- return(
+            'case when ' ~ text ~ " rlike r'^[+-]?[0-9]+\\z' then " ~ spark_cdc.value(text, dict(column, encoding='days'), time_zone)
+            ~ ' else ' ~ spark_cdc.value(text, column, time_zone) ~ ' end'
+        ) -}}
+    {%- elif column.family == 'decimal' and column.encoding == 'base64' -%}
+        {{- return(spark_cdc.value(text, dict(column, encoding='text'), time_zone)) -}}
+    {%- endif -%}
+    {%- set value = spark_cdc.value(text, column, time_zone) -%}
     {%- set is_no_value = spark_cdc._debezium_is_no_value(text) -%}
     {%- if not is_no_value or dialect == 'cloudcanal' or column.family not in ['string', 'variant'] -%}
         {{- return(value) -}}
@@ -23,19 +42,59 @@
     {{- return(spark_cdc._matches_whole(text, pattern) if pattern else none) -}}
 {%- endmacro -%}
 
-{%- macro _debezium_value_of_type(text, column, time_zone, dialect) -%}
-    {%- if dialect == 'cloudcanal' and column.family == 'binary' and column.encoding is none -%}
-        {#- CloudCanal's page does not say how. -#}
-        {{- return('cast(null as binary)') -}}
+{#-
+    A condition on a change: a text of it may not be plain. Without a schema only an object, or a text that looks like a number and
+    stands in quotes, so that it may be base64. Of bytes, and of a decimal from base64, a bare number is looked for each time.
+-#}
+{%- macro default__debezium_may_not_be_plain(columns) -%}
+    {%- for column in columns if spark_cdc._is_bytes(column) -%}
+        {{- return('true') -}}
+    {%- endfor -%}
+    {%- set quoted = '"(?:[0-9eE]{4})+"|"true"' -%}
+    {%- if columns | selectattr('family', 'equalto', 'date') | list -%}
+        {%- set quoted = '"[+-]?[0-9]+"|"true"' -%}
     {%- endif -%}
-    {%- set type = column.source_type -%}
-    {%- set no_type = 'coalesce(' ~ type ~ ", '') = ''" -%}
-    {%- set family = column.family -%}
-    {%- set is_time = family in ['date', 'timestamp', 'timestamp_ntz'] -%}
-    {%- set is_text = is_time and dialect == 'cloudcanal' and column.encoding in [none, 'text'] -%}
-    {%- set plain = spark_cdc.value(spark_cdc._with_offset_minutes(text) if is_text else text, column, time_zone) -%}
-    {%- set read_as = [] -%}
-    {%- set types_of = {
+    {{- return(
+        "size(column_types) > 0 or size(headers) > 0 or concat_ws(' ', key, value) rlike r'" ~ quoted ~ "|\\\\u00' "
+        ~ "or exists(concat(map_values(image), coalesce(map_values(before), array())), text -> startswith(text, '{'))"
+    ) -}}
+{%- endmacro -%}
+
+{#-
+    The `text` of the column `name` -> the text of its value as any format writes it: digits of a number, a local time. U+FFFD, which
+    no type reads, of what has no certain value. One branch for all columns that are read alike.
+-#}
+{%- macro default__debezium_plain_text(columns, dialect) -%}
+    {%- set groups, bytes = {}, [] -%}
+    {%- for column in columns -%}
+        {%- if spark_cdc._is_bytes(column) -%}
+            {%- do bytes.append(column.name) -%}
+        {%- endif -%}
+        {%- set plain = spark_cdc._debezium_plain_text_of(column, columns, dialect) -%}
+        {%- if plain -%}
+            {%- do groups.setdefault(plain, []).append(column.name) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if not groups -%}
+        {{- return(none) -}}
+    {%- endif -%}
+    {%- set branches -%}
+        case
+            {%- for plain, names in groups.items() %}
+            when name in ({{ spark_cdc._literals(names) }}) then coalesce({{ plain | indent(12) }}, '\uFFFD')
+            {%- endfor %}
+            else text
+        end
+    {%- endset -%}
+    {{- return(spark_cdc._let('type', "coalesce(column_types[name], '')", spark_cdc._let(
+        'name_pattern', spark_cdc._debezium_name_patterns(columns) ~ '[name]', spark_cdc._let(
+            'is_bare', spark_cdc._debezium_is_bare(bytes), branches
+        )
+    ))) -}}
+{%- endmacro -%}
+
+{%- macro _debezium_types_of(encoding) -%}
+    {{- return({
         'days': ['io.debezium.time.Date', 'org.apache.kafka.connect.data.Date'],
         'milliseconds': ['io.debezium.time.Timestamp', 'org.apache.kafka.connect.data.Timestamp'],
         'microseconds': ['io.debezium.time.MicroTimestamp'],
@@ -43,107 +102,132 @@
         'time_milliseconds': ['io.debezium.time.Time', 'org.apache.kafka.connect.data.Time'],
         'time_microseconds': ['io.debezium.time.MicroTime'],
         'time_nanoseconds': ['io.debezium.time.NanoTime'],
-    } -%}
-    {%- set is_decimal = spark_cdc._debezium_is_decimal(type) -%}
-    {%- if family == 'binary' or column.encoding in ['bits', 'big_endian_bits'] -%}
+    }.get(encoding, [])) -}}
+{%- endmacro -%}
+
+{#-
+    SQL over `text`, `name`, `type` (the semantic type, or ''), `name_pattern` and `is_bare`; NULL where U+FFFD is meant. None of a
+    column that is always plain.
+-#}
+{%- macro _debezium_plain_text_of(column, columns, dialect) -%}
+    {%- set family, encoding = column.family, column.encoding -%}
+    {%- set is_time = family in ['date', 'timestamp', 'timestamp_ntz'] -%}
+    {%- set epochs = ['milliseconds', 'microseconds', 'nanoseconds'] -%}
+    {%- set times_of_day = ['time_milliseconds', 'time_microseconds', 'time_nanoseconds'] -%}
+    {%- set is_decimal = spark_cdc._debezium_is_decimal('type') -%}
+    {%- if family == 'binary' and encoding is none -%}
         {#- binary.handling.mode writes base64 and hexadecimal alike as `string`, and any other text may be base64. -#}
-        {%- set is_text = 'when ' ~ type ~ " not in ('', 'bytes', 'io.debezium.data.Bits') then null "
-            if family == 'binary' and column.encoding is none else 'when ' ~ is_decimal ~ ' then null ' if family != 'binary' else '' -%}
-        {{- return(
-            'case ' ~ is_text ~ 'when not ' ~ spark_cdc._debezium_is_bare(text, column) ~ ' then ' ~ plain ~ ' end'
-        ) -}}
-    {%- elif column.encoding not in [none, 'base64'] -%}
-        {#- A word against what the schema says of times and decimals: one of the two is wrong. A date says `from days` of any. -#}
-        {%- set is_other = 'false' -%}
-        {%- set is_epoch = column.encoding in types_of or column.encoding == 'seconds' -%}
-        {%- if dialect != 'cloudcanal' and is_epoch and column.encoding != 'days' -%}
-            {%- set others = types_of.values() | sum(start=[]) | reject('in', types_of.get(column.encoding, [])) | list -%}
-            {%- set is_other = type ~ ' in (' ~ spark_cdc._literals(others) ~ ')' -%}
-        {%- elif dialect != 'cloudcanal' and not is_time and family != 'string' -%}
-            {%- set is_other = 'case when octet_length(' ~ text ~ ') % 4 = 0 and ' ~ is_decimal ~ ' then coalesce(not '
-                ~ spark_cdc._debezium_is_bare(text, column) ~ ', true) end' -%}
-        {%- endif -%}
-        {%- set is_clock = is_epoch and is_time and column.encoding != 'days' -%}
-        {%- set as_said = spark_cdc._debezium_clock(spark_cdc._epoch_microseconds(text, column.encoding), family, time_zone)
-            if is_clock else plain -%}
-        {{- return(as_said if is_other == 'false' else 'case when ' ~ is_other ~ ' then null else ' ~ as_said ~ ' end') -}}
-    {%- elif is_time and dialect != 'cloudcanal' -%}
-        {%- do read_as.append(
-            'when startswith(' ~ text ~ ", '{') or startswith(" ~ type ~ ", 'io.debezium.time.Structured') then case when coalesce("
-            ~ type ~ ", '') rlike r'^(?:io\\.debezium\\.time\\.Structured|\\z)' then "
-            ~ spark_cdc._debezium_structured_time(text, family, time_zone) ~ ' end'
-        ) -%}
-        {%- do read_as.append(
-            'when ' ~ type ~ " in ('io.debezium.time.IsoDate', 'io.debezium.time.IsoTimestamp') then "
-            ~ spark_cdc.value("rtrim('Z', " ~ text ~ ')', column, time_zone)
-        ) -%}
-        {%- if family == 'date' -%}
-            {#- Where the schema knows the column, a number of any other type is no day: a year, a time, an amount. -#}
-            {%- do read_as.append(
-                'when case when ' ~ type ~ ' in (' ~ spark_cdc._literals(types_of.days) ~ ') then true when ' ~ no_type ~ ' then '
-                ~ spark_cdc._debezium_is_bare(text, column) ~ ' else false end then '
-                ~ spark_cdc.value(text, dict(column, encoding='days'), time_zone)
-            ) -%}
-        {%- endif -%}
-        {%- set epochs = [] -%}
-        {%- for encoding in ['milliseconds', 'microseconds', 'nanoseconds'] -%}
-            {%- do epochs.append(
-                'when ' ~ type ~ ' in (' ~ spark_cdc._literals(types_of[encoding]) ~ ') then '
-                ~ spark_cdc._epoch_microseconds(text, encoding)
-            ) -%}
+        {{- return("case when type in ('', 'bytes', 'io.debezium.data.Bits') and not is_bare then text end") -}}
+    {%- elif family == 'binary' -%}
+        {{- return('case when not is_bare then text end') -}}
+    {%- elif encoding in ['bits', 'big_endian_bits'] -%}
+        {{- return('case when not ' ~ is_decimal ~ ' and not is_bare then text end') -}}
+    {%- elif family == 'decimal' and encoding in [none, 'base64'] -%}
+        {{- return(spark_cdc._debezium_decimal(column, dialect)) -}}
+    {%- elif encoding is not none and dialect == 'cloudcanal' -%}
+        {#- Its values are texts. -#}
+        {{- return(none) -}}
+    {%- elif encoding in ['seconds'] + epochs + times_of_day -%}
+        {#- A word against what the schema says of times: one of the two is wrong. A date says `from days` of any. -#}
+        {%- set others = [] -%}
+        {%- for other in ['days'] + epochs + times_of_day if other != encoding -%}
+            {%- do others.extend(spark_cdc._debezium_types_of(other)) -%}
         {%- endfor -%}
-        {%- do read_as.append(
-            'when ' ~ type ~ ' in (' ~ spark_cdc._literals(types_of.milliseconds + types_of.microseconds + types_of.nanoseconds)
-            ~ ') then ' ~ spark_cdc._debezium_clock('case ' ~ epochs | join(' ') ~ ' end', family, time_zone)
-        ) -%}
+        {{- return('case when type not in (' ~ spark_cdc._literals(others) ~ ') then text end') -}}
+    {%- elif encoding is not none -%}
+        {{- return(none if is_time or family == 'string' else
+            'case when octet_length(text) % 4 <> 0 or not ' ~ is_decimal ~ ' or is_bare then text end') -}}
+    {%- elif is_time -%}
+        {{- return(spark_cdc._debezium_plain_time(family) if dialect != 'cloudcanal' else none) -}}
     {%- elif family == 'string' -%}
-        {%- set times = types_of.time_milliseconds + types_of.time_microseconds + types_of.time_nanoseconds -%}
-        {%- set per_second = 'case when ' ~ type ~ ' in (' ~ spark_cdc._literals(types_of.time_milliseconds) ~ ') then 1000L when '
-            ~ type ~ ' in (' ~ spark_cdc._literals(types_of.time_microseconds) ~ ') then 1000000L else 1000000000L end' -%}
-        {#- CloudCanal's schema is Debezium's and its values are texts: digits may be the one or the other. -#}
-        {%- do read_as.append(
-            'when ' ~ type ~ ' in (' ~ spark_cdc._literals(times) ~ ') then ' ~ (
-                spark_cdc._time_of_day(text, per_second) if dialect != 'cloudcanal'
-                else 'case when contains(' ~ text ~ ", ':') then " ~ plain ~ ' end'
-            )
-        ) -%}
-        {%- if dialect != 'cloudcanal' -%}
-            {%- do read_as.append(spark_cdc._debezium_structured_time_of_day(text, column, type)) -%}
-            {%- do read_as.append(
-                'when octet_length(' ~ text ~ ') % 4 = 0 and ' ~ is_decimal ~ ' then case when '
-                ~ spark_cdc._debezium_is_bare(text, column) ~ ' then ' ~ text ~ ' end'
-            ) -%}
-        {%- endif -%}
-    {%- elif family == 'decimal' -%}
-        {{- return(spark_cdc._debezium_decimal(text, column, type, dialect)) -}}
+        {{- return(spark_cdc._debezium_plain_string(dialect)) -}}
     {%- elif family in ['boolean', 'tinyint', 'smallint', 'int', 'bigint', 'float', 'double'] -%}
-        {#-
-            Of bytes the length of the text is a multiple of four: other numbers are read without a look at their type. Where no
-            schema tells it, what base64 never has is no bytes; `Infinity` is how the converter writes that number.
-        -#}
-        {%- set may_be_bytes = type ~ " in ('bytes', 'io.debezium.data.Bits') or " ~ is_decimal -%}
-        {#- CloudCanal's values are texts. -#}
-        {#- A cheap look first: what stands nowhere in quotes, as a whole or by its characters' numbers, is bare. -#}
-        {%- set may_be_quoted = [] -%}
-        {%- for source in ['value', 'key'] -%}
-            {%- do may_be_quoted.append(
-                'contains(' ~ source ~ ", concat('\"', " ~ text ~ ", '\"')) or contains(" ~ source ~ ", '\\\\u00')"
-            ) -%}
-        {%- endfor -%}
-        {%- set untyped = 'false' if dialect == 'cloudcanal' else '(' ~ may_be_quoted | join(' or ') ~ ' or size(headers) > 0) and '
-            ~ text ~ " <> 'Infinity' and " ~ text ~ " not rlike '[.-]'" -%}
-        {%- set of_bits = 'case when ' ~ type ~ " = 'io.debezium.data.Bits' and "
-            ~ spark_cdc._debezium_is_bare(text, column) ~ ' = false then '
-            ~ spark_cdc.value(text, dict(column, encoding='bits'), time_zone) ~ ' end' if family == 'bigint' else 'null' -%}
-        {%- if family in ['tinyint', 'smallint', 'int', 'bigint'] and dialect != 'cloudcanal' -%}
-            {%- do read_as.append('when startswith(' ~ text ~ ", '{') then " ~ spark_cdc._debezium_whole_number(text, column)) -%}
-        {%- endif -%}
-        {%- do read_as.append(
-            'when case when octet_length(' ~ text ~ ') % 4 = 0 and case when ' ~ no_type ~ ' then ' ~ untyped ~ ' else ' ~ may_be_bytes
-            ~ ' end then not coalesce(' ~ spark_cdc._debezium_is_bare(text, column) ~ ', false) else false end then ' ~ of_bits
-        ) -%}
+        {{- return(spark_cdc._debezium_plain_number(columns, dialect)) -}}
     {%- endif -%}
-    {{- return('case ' ~ read_as | join(' ') ~ ' else ' ~ plain ~ ' end' if read_as else plain) -}}
+    {{- return(none) -}}
+{%- endmacro -%}
+
+{#-
+    Of bytes the length of the text is a multiple of four: other numbers are read without a look at their type. Where no schema tells
+    it, what base64 never has is no bytes; `Infinity` is how the converter writes that number.
+-#}
+{%- macro _debezium_plain_number(columns, dialect) -%}
+    {%- set plain_columns = columns | selectattr('encoding', 'none') | list -%}
+    {%- set bigints = plain_columns | selectattr('family', 'equalto', 'bigint') | map(attribute='name') | list -%}
+    {%- set whole = plain_columns | selectattr('family', 'in', ['tinyint', 'smallint', 'int', 'bigint']) | map(attribute='name') | list -%}
+    {%- set untyped = 'false' if dialect == 'cloudcanal' else "text <> 'Infinity' and not text rlike '[.-]'" -%}
+    {%- set plain -%}
+        case
+            {%- if whole and dialect != 'cloudcanal' %}
+            when startswith(text, '{') and name in ({{ spark_cdc._literals(whole) }})
+                then {{ spark_cdc._debezium_whole_number() }}
+            {%- endif %}
+            when octet_length(text) % 4 <> 0 or is_bare then text
+            when type = '' and not ({{ untyped }}) then text
+            when type not in ('', 'bytes', 'io.debezium.data.Bits') and not {{ spark_cdc._debezium_is_decimal('type') }} then text
+            {%- if bigints %}
+            when type = 'io.debezium.data.Bits' and is_bare = false and name in ({{ spark_cdc._literals(bigints) }})
+                then {{ spark_cdc._unsigned_integer('text', 'bits') }}
+            {%- endif %}
+        end
+    {%- endset -%}
+    {{- return(plain) -}}
+{%- endmacro -%}
+
+{%- macro _debezium_plain_time(family) -%}
+    {%- set days = spark_cdc._literals(spark_cdc._debezium_types_of('days')) -%}
+    {%- set branches = [] -%}
+    {%- for encoding in ['milliseconds', 'microseconds', 'nanoseconds'] -%}
+        {%- do branches.append(
+            'when type in (' ~ spark_cdc._literals(spark_cdc._debezium_types_of(encoding)) ~ ') then '
+            ~ spark_cdc._epoch_microseconds('text', encoding)
+        ) -%}
+    {%- endfor -%}
+    {%- set microseconds = 'case ' ~ branches | join(' ') ~ ' end' -%}
+    {%- set shown = 'cast(' ~ spark_cdc._clock_of_microseconds('microseconds') ~ ' as string)' -%}
+    {%- if family == 'date' -%}
+        {%- set shown = 'cast(' ~ spark_cdc._date_at_midnight(spark_cdc._clock_of_microseconds('microseconds')) ~ ' as string)' -%}
+    {%- endif -%}
+    {%- set epochs = spark_cdc._debezium_types_of('milliseconds') + spark_cdc._debezium_types_of('microseconds')
+        + spark_cdc._debezium_types_of('nanoseconds') -%}
+    {%- set plain -%}
+        case
+            when startswith(text, '{') or startswith(type, 'io.debezium.time.Structured') then {# -#}
+                case when type rlike r'^(?:io\.debezium\.time\.Structured|\z)' then {# -#}
+                    {{ spark_cdc._debezium_structured_time('text', family) }} end
+            when type in ('io.debezium.time.IsoDate', 'io.debezium.time.IsoTimestamp') then rtrim('Z', text)
+            when type in ({{ spark_cdc._literals(epochs) }}) then {{ spark_cdc._let('microseconds', microseconds, shown) }}
+            {%- if family == 'date' %}
+            when not text rlike r'^[+-]?[0-9]+\z' then case when type not in ({{ days }}) then text end
+            when type in ({{ days }}) or type = '' and is_bare then text
+            {%- else %}
+            else text
+            {%- endif %}
+        end
+    {%- endset -%}
+    {{- return(plain) -}}
+{%- endmacro -%}
+
+{#- CloudCanal's schema is Debezium's and its values are texts: digits may be the one or the other. -#}
+{%- macro _debezium_plain_string(dialect) -%}
+    {%- set milliseconds = spark_cdc._literals(spark_cdc._debezium_types_of('time_milliseconds')) -%}
+    {%- set microseconds = spark_cdc._literals(spark_cdc._debezium_types_of('time_microseconds')) -%}
+    {%- set nanoseconds = spark_cdc._literals(spark_cdc._debezium_types_of('time_nanoseconds')) -%}
+    {%- set times = [milliseconds, microseconds, nanoseconds] | join(', ') -%}
+    {%- if dialect == 'cloudcanal' -%}
+        {{- return('case when not type in (' ~ times ~ ") or contains(text, ':') then text end") -}}
+    {%- endif -%}
+    {%- set per_second = 'case when type in (' ~ milliseconds ~ ') then 1000L when type in (' ~ microseconds
+        ~ ') then 1000000L else 1000000000L end' -%}
+    {%- set plain -%}
+        case
+            when type in ({{ times }}) then {{ spark_cdc._time_of_day('text', per_second) }}
+            {{ spark_cdc._debezium_structured_time_of_day() }}
+            when octet_length(text) % 4 = 0 and {{ spark_cdc._debezium_is_decimal('type') }} then case when is_bare then text end
+            else text
+        end
+    {%- endset -%}
+    {{- return(plain) -}}
 {%- endmacro -%}
 
 {#-
@@ -174,11 +258,21 @@
     ) -}}
 {%- endmacro -%}
 
-{#- As texts of times are read: a local time, an instant where there is an offset; of a date its fields, or midnight. -#}
-{%- macro _debezium_structured_time(text, family, time_zone) -%}
+{#- The text of a local time, of an instant where there is an offset; of a date its fields, or midnight. -#}
+{%- macro _debezium_structured_time(text, family) -%}
     {%- set date = "format_string('%04d-%02d-%02d', structured.year, structured.month, structured.day)" -%}
     {%- set is_date = 'structured.specialValue is null and structured.year between 1 and 9999 and structured.month between 1 and 12 '
         ~ 'and structured.day between 1 and 31' -%}
+    {%- set is_local = 'structured.offsetSeconds is null and structured.zoneId is null' -%}
+    {%- if family == 'date' -%}
+        {%- set has_no_clock = 'coalesce(structured.hour, structured.minute, structured.second, structured.nanos, '
+            ~ 'structured.picoseconds) is null' -%}
+        {%- set is_midnight = spark_cdc._debezium_structured_clock() ~ ' and structured.hour = 0 and structured.minute = 0 '
+            ~ 'and structured.second = 0 and coalesce(structured.picoseconds, structured.nanos) = 0' -%}
+        {%- set value = 'case when ' ~ is_date ~ ' and ' ~ is_local ~ ' and (' ~ has_no_clock ~ ' or ' ~ is_midnight ~ ') then '
+            ~ date ~ ' end' -%}
+        {{- return(spark_cdc._let('structured', spark_cdc._debezium_structured_fields(text), value)) -}}
+    {%- endif -%}
     {%- set clock = "format_string(' %02d:%02d:%02d.%012d', structured.hour, structured.minute, structured.second, "
         ~ 'coalesce(structured.picoseconds, structured.nanos * 1000))' -%}
     {%- set offset = "case when structured.offsetSeconds is null then '' else concat(case when structured.offsetSeconds < 0 then '-' "
@@ -187,20 +281,9 @@
     {#- An offset of single seconds does not fit, nor a zone without its offset. -#}
     {%- set has_offset = 'case when structured.offsetSeconds is null then structured.zoneId is null '
         ~ 'else structured.offsetSeconds % 60 = 0 and abs(structured.offsetSeconds) <= 64800 end' -%}
-    {%- set is_local = 'structured.offsetSeconds is null and structured.zoneId is null' -%}
-    {%- set written = 'case when ' ~ is_date ~ ' and ' ~ spark_cdc._debezium_structured_clock() ~ ' and '
-        ~ (is_local if family == 'date' else has_offset) ~ ' then concat(' ~ date ~ ', ' ~ clock ~ ', ' ~ offset ~ ') end' -%}
-    {%- set value = spark_cdc._timestamp_value('written', 'timestamp_ntz' if family == 'date' else family, 'text', time_zone) -%}
-    {%- set value = spark_cdc._let(
-        'written', written, spark_cdc._date_at_midnight(value) if family == 'date' else value
-    ) -%}
-    {%- if family == 'date' -%}
-        {%- set has_no_clock = 'coalesce(structured.hour, structured.minute, structured.second, structured.nanos, '
-            ~ 'structured.picoseconds) is null and ' ~ is_local -%}
-        {%- set value = 'case when ' ~ has_no_clock ~ ' then case when ' ~ is_date ~ ' then try_cast(' ~ date ~ ' as date) end else '
-            ~ value ~ ' end' -%}
-    {%- endif -%}
-    {{- return(spark_cdc._let('structured', spark_cdc._debezium_structured_fields(text), value)) -}}
+    {%- set written = 'case when ' ~ is_date ~ ' and ' ~ spark_cdc._debezium_structured_clock() ~ ' and ' ~ has_offset ~ ' then concat('
+        ~ date ~ ', ' ~ clock ~ ', ' ~ offset ~ ') end' -%}
+    {{- return(spark_cdc._let('structured', spark_cdc._debezium_structured_fields(text), written)) -}}
 {%- endmacro -%}
 
 {#-
@@ -208,7 +291,7 @@
     has one. Without the schema an object of just these fields is one; a text that holds such an object is not, and where the
     message has both under the column's name, or the schema names the type and the value is none, nothing is certain: NULL.
 -#}
-{%- macro _debezium_structured_time_of_day(text, column, type) -%}
+{%- macro _debezium_structured_time_of_day() -%}
     {%- set seconds = 'abs(structured.offsetSeconds)' -%}
     {%- set offset = "case when structured.offsetSeconds is null then '' when structured.offsetSeconds = 0 then 'Z' else concat("
         ~ "case when structured.offsetSeconds < 0 then '-' else '+' end, format_string('%02d:%02d', " ~ seconds ~ ' div 3600, '
@@ -221,17 +304,16 @@
         ~ 'and structured.zoneId is null' -%}
     {%- set is_sound = is_time ~ ' and ' ~ spark_cdc._debezium_structured_clock() ~ ' and (structured.hour < 24 or structured.minute = 0 '
         ~ 'and structured.second = 0 and ' ~ fraction ~ ' = 0) and coalesce(' ~ seconds ~ ' <= 64800, true)' -%}
-    {%- set is_structured = 'coalesce(' ~ type ~ " rlike r'^io\\.debezium\\.time\\.Structured(?:Zoned)?Time(?!stamp)', false)" -%}
+    {%- set is_structured = "type rlike r'^io\\.debezium\\.time\\.Structured(?:Zoned)?Time(?!stamp)'" -%}
     {%- set texts = "concat_ws(' ', value, key)" -%}
-    {%- set name = '"' ~ modules.re.escape(column.name) ~ '"\\s*+:\\s*+' -%}
-    {%- set is_text = 'not coalesce(' ~ is_time ~ ' and ' ~ texts ~ ' rlike ' ~ spark_cdc._literal(name ~ '\\{') ~ ', false)' -%}
-    {%- set may_be_text = texts ~ ' rlike ' ~ spark_cdc._literal(name ~ '"') -%}
-    {%- set value = 'case when not is_typed and ' ~ is_text ~ ' then ' ~ spark_cdc.value(text, column)
-        ~ ' when (is_typed or not ' ~ may_be_text ~ ') and ' ~ is_sound ~ ' then ' ~ clock ~ ' end' -%}
+    {%- set name = "concat('\"', name_pattern, r'\"\\s*+:\\s*+" -%}
+    {%- set is_text = 'not coalesce(' ~ is_time ~ ' and ' ~ texts ~ ' rlike ' ~ name ~ "\\{'), false)" -%}
+    {%- set may_be_text = texts ~ ' rlike ' ~ name ~ "\"')" -%}
+    {%- set value = 'case when not is_typed and ' ~ is_text ~ ' then text when (is_typed or not ' ~ may_be_text ~ ') and '
+        ~ is_sound ~ ' then ' ~ clock ~ ' end' -%}
     {{- return(
-        'when ' ~ is_structured ~ ' or startswith(' ~ text ~ ", '{\"') and coalesce(" ~ type ~ ", '') = '' and contains(" ~ text
-        ~ ", '\"hour\":') then " ~ spark_cdc._let('structured', spark_cdc._debezium_structured_fields(text), value
-            | replace('is_typed', is_structured))
+        'when ' ~ is_structured ~ " or startswith(text, '{\"') and type = '' and contains(text, '\"hour\":') then "
+        ~ spark_cdc._let('structured', spark_cdc._debezium_structured_fields('text'), value | replace('is_typed', is_structured))
     ) -}}
 {%- endmacro -%}
 
@@ -257,33 +339,45 @@
 {%- endmacro -%}
 
 {#-
-    True of a number or `true` that stands in the message without quotes, false of a text, NULL where that is not certain: of
-    base64 both may be the text. Whatever the column's name stands before is looked at, in any spelling, in all that an image
-    may come from: what is found both with quotes and without is neither, and so is a text with an escape beside a number.
+    True of a `text` of the column `name` that is a number or `true` and stands in the message without quotes, false of another text,
+    NULL where that is not certain: of base64 both may be the text. Whatever the column's name stands before is looked at, in all
+    that an image may come from: what is found both with quotes and without is neither, and so is a text with an escape beside a number.
 -#}
-{%- macro _debezium_is_bare(text, column) -%}
-    {%- set name = [] -%}
-    {%- for character in column.name -%}
-        {%- set unit = character.encode('utf-16-be').hex() -%}
-        {%- set plain = '\\\\[' ~ modules.re.escape(character) ~ ']' if character in ['"', '\\'] else modules.re.escape(character) -%}
-        {%- do name.append(
-            '(?:' ~ ('\\\\?' if character == '/' else '') ~ plain ~ '|\\\\u(?i:' ~ unit[:4] ~ ')'
-            ~ ('\\\\u(?i:' ~ unit[4:] ~ ')' if unit[4:] else '') ~ ')'
-        ) -%}
-    {%- endfor -%}
-    {%- set pattern = '"' ~ name | join ~ '"\\s*+:\\s*+("[^"\\\\]*+["\\\\]|[-+.0-9A-Za-z]++)' -%}
+{%- macro _debezium_is_bare(bytes) -%}
     {%- set texts = "concat_ws(' ', value, key, " ~ spark_cdc._debezium_old_key() ~ ')' -%}
-    {%- set found = 'regexp_extract_all(' ~ texts ~ ', ' ~ spark_cdc._literal(pattern) ~ ', 1)' -%}
-    {%- set may_be_number = 'array_contains(found, ' ~ text ~ ')' -%}
-    {%- set may_be_text = "(array_contains(found, concat('\"', " ~ text ~ ", '\"')) or contains(array_join(found, ''), '\\\\'))" -%}
+    {%- set pattern = "concat('\"', name_pattern, r'\"\\s*+:\\s*+(\"[^\"\\\\]*+[\"\\\\]|[-+.0-9A-Za-z]++)')" -%}
+    {%- set may_be_text = "(array_contains(found, concat('\"', text, '\"')) or contains(array_join(found, ''), '\\\\'))" -%}
     {%- set certain = spark_cdc._let(
-        'found', found, 'case when ' ~ may_be_number ~ ' <> ' ~ may_be_text ~ ' then ' ~ may_be_number ~ ' end'
+        'found', 'regexp_extract_all(' ~ texts ~ ', ' ~ pattern ~ ', 1)',
+        'case when array_contains(found, text) <> ' ~ may_be_text ~ ' then array_contains(found, text) end'
     ) -%}
-    {#- The characters up to the colon are those that a number may begin with. CASE: of AND Spark may take the right side first. -#}
-    {{- return(
-        "case when " ~ text ~ " between '+' and ':' or " ~ text ~ " = 'true' then case when " ~ text
-        ~ " rlike r'^(?:[+-]?[0-9]++(?:\\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|true)\\z' then " ~ certain ~ " else false end else false end"
-    ) -}}
+    {%- set is_bare -%}
+        case
+            when not text rlike r'^(?:[+-]?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|true)\z' then false
+            when type not in ('', 'bytes', 'io.debezium.data.Bits') and not {{ spark_cdc._debezium_is_decimal('type') }}
+                {{- ' and name not in (' ~ spark_cdc._literals(bytes) ~ ')' if bytes }} then true
+            else {{ certain }}
+        end
+    {%- endset -%}
+    {{- return(is_bare) -}}
+{%- endmacro -%}
+
+{#- Map of the columns' names -> regular expression of the name, in any spelling that JSON has. -#}
+{%- macro _debezium_name_patterns(columns) -%}
+    {%- set entries = [] -%}
+    {%- for column in columns -%}
+        {%- set name = [] -%}
+        {%- for character in column.name -%}
+            {%- set unit = character.encode('utf-16-be').hex() -%}
+            {%- set plain = '\\\\[' ~ modules.re.escape(character) ~ ']' if character in ['"', '\\'] else modules.re.escape(character) -%}
+            {%- do name.append(
+                '(?:' ~ ('\\\\?' if character == '/' else '') ~ plain ~ '|\\\\u(?i:' ~ unit[:4] ~ ')'
+                ~ ('\\\\u(?i:' ~ unit[4:] ~ ')' if unit[4:] else '') ~ ')'
+            ) -%}
+        {%- endfor -%}
+        {%- do entries.append(column.literal ~ ', ' ~ spark_cdc._literal(name | join)) -%}
+    {%- endfor -%}
+    {{- return('map(' ~ entries | join(', ') ~ ')') -}}
 {%- endmacro -%}
 
 {#-
@@ -291,50 +385,39 @@
     itself (the converter's decimal.format=NUMERIC). Without it only a number that cannot be base64 is certain; the declared scale
     is the source's only where the column says `from base64`.
 -#}
-{%- macro _debezium_decimal(text, column, type, dialect) -%}
-    {%- set is_decimal = spark_cdc._debezium_is_decimal(type) -%}
-    {%- set is_bare = spark_cdc._debezium_is_bare(text, column) -%}
-    {%- set is_not_base64 = '(' ~ text ~ " rlike '[.-]' or octet_length(" ~ text ~ ') % 4 <> 0)' -%}
-    {%- set scale = spark_cdc._debezium_scale(type) -%}
+{%- macro _debezium_decimal(column, dialect) -%}
+    {%- set is_decimal = spark_cdc._debezium_is_decimal('type') -%}
+    {%- set is_not_base64 = "text rlike '[.-]' or octet_length(text) % 4 <> 0" -%}
+    {%- set scale = spark_cdc._debezium_scale('type') -%}
     {%- if column.encoding -%}
-        {%- set unscaled = spark_cdc._debezium_unscaled(
-            text, 'case when ' ~ is_decimal ~ ' then ' ~ scale ~ " else '" ~ column.scale ~ "' end"
-        ) -%}
-        {%- set is_other_scale = 'false' if column.encoding != 'base64' else is_decimal ~ ' and ' ~ scale ~ " <> '" ~ column.scale ~ "'" -%}
         {%- set number -%}
             case
-                when is_bare then {{ text }}
-                when not is_bare and not coalesce({{ is_other_scale }}, false) then {{ unscaled }}
+                when is_bare then text
+                when is_bare is null or {{ is_decimal }} and {{ scale }} <> '{{ column.scale }}' then null
+                else {{ spark_cdc._debezium_unscaled('text', "'" ~ column.scale ~ "'") }}
             end
         {%- endset -%}
+        {{- return(number) -}}
     {%- elif dialect == 'cloudcanal' -%}
         {#- The page has texts in its samples and Debezium's schema in its words: a text that both can be is neither. -#}
         {{- return(
-            'case when ' ~ is_not_base64 ~ ' or not coalesce(' ~ is_decimal ~ ' or ' ~ type
-            ~ " in ('bytes', 'io.debezium.data.Bits'), false) or " ~ is_bare ~ ' then ' ~ spark_cdc.value(text, column) ~ ' end'
+            'case when ' ~ is_not_base64 ~ ' or not (' ~ is_decimal ~ " or type in ('bytes', 'io.debezium.data.Bits')) or is_bare "
+            ~ 'then text end'
         ) -}}
-    {%- else -%}
-        {%- set is_bare = 'case when case when startswith(' ~ text ~ ", '{') then false when coalesce(" ~ type ~ ", '') = '' then not "
-            ~ is_not_base64 ~ ' else ' ~ is_decimal ~ ' or ' ~ type ~ " = 'io.debezium.data.Bits' end then " ~ is_bare ~ ' end' -%}
-        {%- set variable = spark_cdc._debezium_own_scale(text) -%}
-        {%- set unscaled = spark_cdc._debezium_unscaled(
-            'case when ' ~ is_decimal ~ ' then case when not is_bare then ' ~ text ~ ' end else ' ~ variable ~ '.value end',
-            'case when ' ~ is_decimal ~ ' then ' ~ scale ~ ' else ' ~ variable ~ '.scale end'
-        ) -%}
-        {%- set number -%}
-            case
-                when {{ is_decimal }} and is_bare then {{ text }}
-                when {{ is_decimal }} or startswith({{ text }}, '{') then {{ unscaled }}
-                when {{ type }} = 'io.debezium.data.Bits' then {# -#}
-                    case when not is_bare then {{ spark_cdc._unsigned_integer(text, 'bits') }} end
-                when {{ type }} = 'bytes' then null
-                when {{ type }} <> '' or {{ is_not_base64 }} or is_bare then {{ text }}
-            end
-        {%- endset -%}
     {%- endif -%}
-    {{- return(spark_cdc._let('is_bare', is_bare, spark_cdc._let(
-        'number', number, spark_cdc.value('number', dict(column, encoding='text'))
-    ))) -}}
+    {%- set number -%}
+        case
+            when startswith(text, '{') and not {{ is_decimal }} then {{ spark_cdc._let(
+                'own', spark_cdc._debezium_own_scale('text'), spark_cdc._debezium_unscaled('own.value', 'own.scale')
+            ) }}
+            when type = '' and ({{ is_not_base64 }}) then text
+            when is_bare then case when type not in ('bytes', 'io.debezium.data.Bits') then text end
+            when {{ is_decimal }} then case when not is_bare then {{ spark_cdc._debezium_unscaled('text', scale) }} end
+            when type = 'io.debezium.data.Bits' then case when not is_bare then {{ spark_cdc._unsigned_integer('text', 'bits') }} end
+            when type not in ('', 'bytes') then text
+        end
+    {%- endset -%}
+    {{- return(number) -}}
 {%- endmacro -%}
 
 {#-
@@ -348,11 +431,10 @@
 {%- endmacro -%}
 
 {#- Oracle's NUMBER without a scale, in a column of whole numbers: of a scale above 0 none is read. -#}
-{%- macro _debezium_whole_number(text, column) -%}
-    {%- set number = 'try_cast(try_cast(' ~ spark_cdc._debezium_unscaled('own.value', 'own.scale') ~ ' as decimal(38,0)) as '
-        ~ column.type ~ ')' -%}
+{%- macro _debezium_whole_number() -%}
+    {%- set number = 'cast(try_cast(' ~ spark_cdc._debezium_unscaled('own.value', 'own.scale') ~ ' as decimal(38,0)) as string)' -%}
     {{- return(spark_cdc._let(
-        'own', spark_cdc._debezium_own_scale(text), "case when own.scale rlike '^(?:0|-[0-9]{1,2})$' then " ~ number ~ ' end'
+        'own', spark_cdc._debezium_own_scale('text'), "case when own.scale rlike '^(?:0|-[0-9]{1,2})$' then " ~ number ~ ' end'
     )) -}}
 {%- endmacro -%}
 

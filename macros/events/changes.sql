@@ -229,6 +229,9 @@ left anti join read_again
 -#}
 {%- macro _parts_to_type(format, dialect, columns) -%}
     {%- set parts, typed = [], [] -%}
+    {%- if spark_cdc._rows_of(format, dialect).get('plain_text') -%}
+        {{- return(['column_types', 'key', 'value', 'headers']) -}}
+    {%- endif -%}
     {%- for column in columns -%}
         {%- do typed.append(spark_cdc._decoded(format, spark_cdc._rows_of(format, dialect), 'text', column, 'UTC', dialect)) -%}
     {%- endfor -%}

@@ -59,7 +59,7 @@
 {%- macro _rows_of(format, dialect) -%}
     {{- return(spark_cdc._known_parts(format ~ '_rows', spark_cdc._format_macro(format, 'rows')(dialect), [
         'each', 'op', 'image', 'before', 'overlays', 'keeps_key', 'half', 'complete', 'absent_is_error', 'patches', 'old_key',
-        'value_names', 'exact', 'tells_quotes', 'long_numbers', 'old_key_told_apart', 'type_scale',
+        'value_names', 'exact', 'plain_text', 'long_numbers', 'old_key_told_apart', 'type_scale',
         'op_columns_of_others', 'no_value',
     ])) -}}
 {%- endmacro -%}

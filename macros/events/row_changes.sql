@@ -4,7 +4,7 @@
     `columns` are those that are declared, where they are typed afterwards.
 
     A format's `<format>_rows` is a mapping of plain SQL expressions over `message`, evaluated for messages of kind `rows`; of
-    `overlays`, `keeps_key`, `exact` and `tells_quotes`, which say how others are read, `true` or nothing:
+    `overlays`, `keeps_key`, `exact` and `plain_text`, which say how others are read, `true` or nothing:
 
     each      a list in which each element is one row, where a message holds several; the others then also read `element`
               and `position`
@@ -39,8 +39,10 @@
     op_columns_of_others
               a list of the operation columns of other tools that the message has, null of none: each that the model does not
               declare makes the row an error, because its value would be lost
-    tells_quotes
-              true where `<format>_value` itself asks if a number stands in quotes: of others a bare one is no bytes
+    plain_text
+              true where a value's text may be another than databases write, by the type that the message names for its column:
+              `<format>_plain_text` makes it plain where `<format>_may_not_be_plain`, and asks if a number stands in quotes. Of other
+              formats a bare one is no bytes
 
     `sequence` is the vendor's order in parts, then the offset, then the position in the message: an array, because arrays
     compare part by part and one type serves every format. It has one part more, 0, of a row that `_goes_on_in_message`: an old

@@ -42,6 +42,32 @@
         {%- endif -%}
     {%- endfor -%}
     {%- set unfit_detail = "concat_ws(', ', " ~ (['unfit'] + scales) | join(', ') ~ ')' if scales else 'unfit' -%}
+{%- set plain_text = spark_cdc._format_macro(format, 'plain_text')(columns, dialect) if rows.get('plain_text') %}
+{%- if plain_text -%}
+plain_rows as (
+
+    select
+        *,
+        case
+            when {{ spark_cdc._format_macro(format, 'may_not_be_plain')(columns) }}
+                then transform(array(image, before), row -> transform_values(row, (name, text) -> {{ plain_text | indent(16) }}))
+            else array(image, before)
+        end as rows
+    from {{ source }}
+
+),
+
+plain_changes as (
+
+    select
+        * except (image, before, rows),
+        rows[0] as image,
+        rows[1] as before
+    from plain_rows
+
+),
+
+{% endif -%}
 -- in structs, because a column of the source may have any name, also one that is used here
 typed_rows as (
 
@@ -60,7 +86,7 @@ typed_rows as (
             {{ column.literal }}, {{ typed | indent(12) }}{{ ',' if not loop.last }}
             {%- endfor %}
         ) as typed_before
-    from {{ source }}
+    from {{ 'plain_changes' if plain_text else source }}
 
 ),
 
@@ -168,7 +194,7 @@ typed_changes as (
 {#- SQL of a value. A number is no bytes, in whatever format: of a Python function's own texts none is one. -#}
 {%- macro _decoded(format, rows, text, column, time_zone, dialect, message='value') -%}
     {%- set typed = spark_cdc._format_macro(format, 'value')(text, column, time_zone, dialect) -%}
-    {%- if rows.get('exact') or rows.get('tells_quotes') -%}
+    {%- if rows.get('exact') or rows.get('plain_text') -%}
         {{- return(typed) -}}
     {%- endif -%}
     {{- return(spark_cdc._only_in_quotes(text, column, typed, rows.get('value_names') or '{}', message)) -}}

@@ -12,8 +12,8 @@
     op i for an insert, a for DDL and {} for a row that is not there; ordered by the offset, because its page does not say
     that file and pos stand in every row) and `cockroachdb` (CockroachDB's own changefeeds).
 
-    Beside this file: whose messages are read (debezium_connectors.sql), the connectors' positions (debezium_order.sql), the
-    dialects flat and cockroachdb (debezium_flat.sql, debezium_cockroachdb.sql) and the semantic types (debezium_values.sql).
+    Beside this file: whose messages are read (connectors.sql), the connectors' positions (order.sql), the dialects flat and
+    cockroachdb (flat.sql, cockroachdb.sql), the semantic types (values.sql) and the format debezium_mongodb (mongodb.sql).
 -#}
 {%- macro default__debezium_schema(dialect, with_types) -%}
     {%- if dialect == 'flat' -%}

@@ -71,3 +71,30 @@
         whole ~ '.timestamp <=> ' ~ unread ~ '.timestamp',
     ] | join(' and ')) -}}
 {%- endmacro -%}
+
+{#-
+    The arrays of an open version as one text, from which the next run has them: Iceberg reads a scan with an array in it row by
+    row, and each run looks through all open versions for those of its keys.
+-#}
+{%- macro _arrays_as_text(absent='_cdc_absent') -%}
+    {{- return(
+        'case when valid_to is null then to_json(struct(_cdc_sequence, ' ~ absent ~ ' as _cdc_absent, _cdc_last_sequence)) end'
+    ) -}}
+{%- endmacro -%}
+
+{#- Name of an array -> SQL of it from that text, of `stored`. -#}
+{%- macro _stored_arrays() -%}
+    {%- set types = {
+        '_cdc_sequence': 'array<decimal(20,0)>', '_cdc_absent': 'array<string>', '_cdc_last_sequence': 'array<decimal(20,0)>',
+    } -%}
+    {%- set arrays = {} -%}
+    {%- for name, type in types.items() -%}
+        {%- do arrays.update({name: "from_json(stored._cdc_arrays, '" ~ name ~ ' ' ~ type ~ "')." ~ name}) -%}
+    {%- endfor -%}
+    {{- return(arrays) -}}
+{%- endmacro -%}
+
+{#- What becomes of a message; one list: models and tests read it. -#}
+{%- macro _account_names() -%}
+    {{- return(['applied', 'superseded', 'duplicate', 'control', 'unrouted', 'rejected']) -}}
+{%- endmacro -%}

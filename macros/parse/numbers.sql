@@ -1,34 +1,4 @@
-{#- Reading one JSON message, strictly, with Spark's built-in from_json. -#}
-
-{#-
-    from_json over the message inside an object of our own, for three reasons that were measured on Spark 4.1:
-    text after the message ("{...} {...}", "{...}]") is dropped by from_json without a word, but breaks the wrapper, or makes
-    `message` a list of more than one;
-    `numbers_quoted` is the wrapper's last field, so it is null exactly when the text could not be read to its end;
-    a field of another shape than declared leaves its text in `not_as_declared`.
-    Bytes that are not UTF-8 would be read as U+FFFD: such a message is not read at all.
-
-    A message that holds a number which Spark would rewrite is read with its numbers in quotes, and says so: `_unquoted_image`
-    then gives the rows in it. One look at the message decides.
--#}
-{%- macro _parsed(format, dialect, with_types=true) -%}
-    {%- set text = 'try_validate_utf8(value)' -%}
-    {%- set json = "concat('{\"message\":[', " ~ text ~ ", '],\"numbers_quoted\":false}')" -%}
-    {%- if not spark_cdc._rows_of(format, dialect).get('exact') -%}
-        {%- set quoted = "concat('{\"message\":[', " ~ spark_cdc._quote_numbers(text) ~ ", '],\"numbers_quoted\":true}')" -%}
-        {%- set json = 'case when ' ~ spark_cdc._holds_bare_fractions('value') ~ ' then ' ~ quoted ~ ' else ' ~ json ~ ' end' -%}
-    {%- endif -%}
-    {%- set schema = spark_cdc._format_macro(format, 'schema')(dialect, with_types) -%}
-from_json(
-    {{ json }},
-    'message array<{{ schema }}>, numbers_quoted boolean, not_as_declared string',
-    map(
-        'columnNameOfCorruptRecord', 'not_as_declared',
-        'allowSingleQuotes', 'false',
-        'allowNonNumericNumbers', 'false'
-    )
-)
-{%- endmacro -%}
+{#- Numbers of a JSON text that Spark's from_json would rewrite: they are put in quotes before it reads them. -#}
 
 {#-
     Spark turns a JSON number with a point or an exponent into a double before it gives its text: 1.50 becomes 1.5 and
@@ -89,28 +59,4 @@ from_json(
 {#- An image whose numbers were quoted -> the image with the numbers' own texts. -#}
 {%- macro _unquoted_image(image) -%}
     {{- return('transform_values(' ~ image ~ ', (name, text) -> ' ~ spark_cdc._unquoted_text('text') ~ ')') -}}
-{%- endmacro -%}
-
-{#- A surrogate without its partner is no character: the text cannot have left a source so. -#}
-{%- macro _has_lone_surrogate(text) -%}
-    {{- return(
-        "contains(" ~ text ~ ", '\\\\u') and replace(" ~ text ~ ", '\\\\\\\\', '  ') rlike r'" ~ spark_cdc._lone_surrogate() ~ "'"
-    ) -}}
-{%- endmacro -%}
-
-{%- macro _first_lone_surrogate(text) -%}
-    {{- return(
-        "octet_length(regexp_extract(replace(" ~ text ~ ", '\\\\\\\\', '  '), r'(?s)^(.*?)(?:" ~ spark_cdc._lone_surrogate() ~ ")', 1))"
-    ) -}}
-{%- endmacro -%}
-
-{%- macro _lone_surrogate() -%}
-    {%- set low = "\\\\u[dD][c-fC-F][0-9a-fA-F]{2}" -%}
-    {%- set high = "\\\\u[dD][89abAB][0-9a-fA-F]{2}" -%}
-    {{- return(high ~ "(?!" ~ low ~ ")|(?<!" ~ high ~ ")" ~ low) -}}
-{%- endmacro -%}
-
-{#- The keys of one object below the message, each as often as it stands there: from_json keeps the last of two without a word. -#}
-{%- macro _keys_of(name, text='value') -%}
-    {{- return('map_keys(from_json(' ~ text ~ ", '" ~ name ~ " map<string,string>')." ~ name ~ ')') -}}
 {%- endmacro -%}

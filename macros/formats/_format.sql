@@ -68,8 +68,35 @@
 {%- macro _known_parts(macro, parts, known) -%}
     {%- for name in parts -%}
         {%- do spark_cdc._require_one_of(
-            macro, 'return', name, known, 'Correct the spelling: macros/events/envelope.sql and row_changes.sql list the parts.'
+            macro, 'return', name, known, 'Correct the spelling: macros/parse/envelope.sql and changes/row_changes.sql list the parts.'
         ) -%}
     {%- endfor -%}
     {{- return(parts) -}}
+{%- endmacro -%}
+
+{%- macro _require_format(macro, format, dialect) -%}
+    {%- do spark_cdc._require_text(
+        macro, 'format', format, 'Formats of this package: ' ~ spark_cdc.formats().keys() | join(', ') ~ '.'
+    ) -%}
+    {%- set formats = spark_cdc.formats() -%}
+    {%- do spark_cdc._require_one_of(macro, 'format', format, formats.keys() | list) -%}
+    {%- if dialect is not none -%}
+        {%- do spark_cdc._require_one_of(macro, 'dialect', dialect, formats[format]) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+{#- What a format tells of a message beside its kind. One list: models, tests and `spark-cdc decode` read it. -#}
+{%- macro _header_columns() -%}
+    {{- return({
+        'database_name': 'string',
+        'schema_name': 'string',
+        'table_name': 'string',
+        'op': 'string',
+        'sequence': 'array<decimal(20,0)>',
+        'committed_at': 'timestamp',
+        'transaction_id': 'string',
+        'key_columns': 'array<string>',
+        'column_types': 'map<string,string>',
+        'ddl': 'string',
+    }) -}}
 {%- endmacro -%}

@@ -65,10 +65,6 @@
     {{- return(details) -}}
 {%- endmacro -%}
 
-{%- macro _debezium_connectors_of_cells() -%}
-    {{- return(['cassandra', 'scylla', 'yugabytedb']) -}}
-{%- endmacro -%}
-
 {#-
     True of a message in which a value stands in a cell: an object with `value` first, alone or before `set` or `deletion_ts`. Inside
     a text each quote has a backslash, so that nothing there is found. Debezium's own object with a `value` begins with `scale`.

@@ -95,3 +95,11 @@ left join topics_seen on message_rows.topic <=> topics_seen.topic
 {%- endif %}
 {{ reading.seen_comment if reading }}
 {%- endmacro -%}
+
+{#- Columns of a messages model that a changes model reads. -#}
+{%- macro _message_columns() -%}
+    {{- return(
+        ['topic', 'partition', 'offset', 'timestamp', 'key', 'value', 'headers', 'kind']
+        + spark_cdc._header_columns() | list + ['error', 'rows', 'batch']
+    ) -}}
+{%- endmacro -%}

@@ -98,3 +98,10 @@
         {%- endcall -%}
     {%- endif -%}
 {%- endmacro -%}
+
+{#- Before the run reads or alters anything. dbt's own `incremental` keeps no note of what its rows were made with. -#}
+{%- macro _refuse_append_of_other_arguments(macro) -%}
+    {%- if spark_cdc._is_run() and config.get('materialized') == 'cdc_log' and spark_cdc._goes_on() -%}
+        {%- do spark_cdc._refuse_other_arguments(macro, load_cached_relation(this)) -%}
+    {%- endif -%}
+{%- endmacro -%}

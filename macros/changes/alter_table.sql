@@ -21,10 +21,6 @@
         and size(array_except(array({{ spark_cdc._literals(names) }}), coalesce(_cdc_absent, cast(array() as array<string>)))) > 0
 {%- endmacro -%}
 
-{%- macro _file_format(relation) -%}
-    {{- return('delta' if relation.is_delta else 'iceberg' if relation.is_iceberg else 'other') -}}
-{%- endmacro -%}
-
 {#- Iceberg has no integers below 32 bits. -#}
 {%- macro _stored_type(type, file_format) -%}
     {{- return('int' if file_format == 'iceberg' and type in ['tinyint', 'smallint'] else type) -}}

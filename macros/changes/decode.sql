@@ -66,15 +66,3 @@ from {{ spark_cdc._last_changes(format, dialect) }}
         ~ ", array())), name -> concat('before ', name, ': string'))), ', ')"
     ) -}}
 {%- endmacro -%}
-
-{#-
-    The whole row before the change, of a format that sends only what differs. map_concat stops at a name that stands twice:
-    such an image is left as it is, and is an error.
--#}
-{%- macro _overlaid(image, before) -%}
-    {{- return(
-        'case when ' ~ spark_cdc._has_duplicate_column(before) ~ ' or ' ~ spark_cdc._has_duplicate_column(image) ~ ' then '
-        ~ before ~ ' when ' ~ before ~ ' is not null then map_concat(map_filter(' ~ image ~ ', (name, text) -> not map_contains_key('
-        ~ before ~ ', name)), ' ~ before ~ ') end'
-    ) -}}
-{%- endmacro -%}

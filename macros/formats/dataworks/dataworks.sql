@@ -6,8 +6,7 @@
     Order: sequenceId as a number; the two messages of an update share it, and the before image comes first. A row of the
     full load has the sequenceId -1 and so comes before every change.
 
-    The dialect `oms` is dataworks_oms.sql; what both ask of a statement, a time and keys that stand twice is
-    dataworks_checks.sql.
+    The dialect `oms` is oms.sql; what both ask of a statement, a time and keys that stand twice is checks.sql.
 -#}
 {%- macro default__dataworks_schema(dialect, with_types) -%}
     {%- if dialect == 'oms' -%}

@@ -3,19 +3,19 @@
     them, whether the last row of all does, the Spark type of the message's own type. Of inserts, updates and snapshots: a delete
     need not carry every column.
 -#}
-{%- macro _carried_columns(relation, format, dialect, columns, of_this_table, messages, raw_columns) -%}
-    {%- set type_codes = spark_cdc._header_of(format, dialect).get('type_codes') or format -%}
+{%- macro _carried_columns(relation, fmt, columns, of_this_table, messages, raw_columns) -%}
+    {%- set type_codes = fmt.header.type_codes or fmt.name -%}
     {%- set type = "cdc_type('" ~ type_codes ~ "', source_type).spark_type" if spark_cdc._has_function('cdc_type')
         else 'cast(null as string)' -%}
 with {% if messages -%}
 {{ spark_cdc._stored_messages(relation, "kind = 'rows' and " ~ of_this_table) }},
 {%- else -%}
-{{ spark_cdc._envelope(relation, format, dialect, raw_columns) }},
+{{ spark_cdc._envelope(relation, fmt, raw_columns) }},
 
-{{ spark_cdc._message_rows(format, dialect) }},
+{{ spark_cdc._message_rows(fmt) }},
 {%- endif %}
 
-{{ spark_cdc._row_changes(format, dialect, "kind = 'rows' and " ~ of_this_table) }},
+{{ spark_cdc._row_changes(fmt, "kind = 'rows' and " ~ of_this_table) }},
 
 images as (
 
@@ -23,7 +23,7 @@ images as (
         map_keys(image) as names,
         column_types,
         named_struct('sequence', sequence, 'at', committed_at, 'partition', partition, 'offset', offset) as place
-    from {{ spark_cdc._last_changes(format, dialect) }}
+    from {{ spark_cdc._last_changes(fmt) }}
     where op <> 'delete' and image is not null
 
 ),

@@ -36,7 +36,7 @@
     {%- do spark_cdc._require_arguments('changes', varargs, kwargs, [
         'relation', 'format', 'table', 'key', 'columns', 'database', 'schema', 'dialect', 'messages', 'raw_columns', 'time_zone',
     ]) -%}
-    {%- do spark_cdc._require_format('changes', format, dialect) -%}
+    {%- set fmt = spark_cdc._format(format, dialect, 'changes') -%}
     {%- if (relation is none) == (messages is none) -%}
         {%- do spark_cdc._raise(
             'changes', 'relation', 'given when `messages` is not, and only then',
@@ -78,7 +78,7 @@
     {%- endfor -%}
     {%- do spark_cdc._note_kind('changes', {
         'spark_cdc.key': key, 'spark_cdc.raw_columns': raw_columns or {}, 'spark_cdc.arguments': spark_cdc._as_noted({
-            'format': format, 'dialect': spark_cdc._dialect_or_default(format, dialect), 'database': database, 'schema': schema,
+            'format': format, 'dialect': fmt.dialect, 'database': database, 'schema': schema,
             'table': table, 'key': key, 'time_zone': time_zone,
         }, raw_columns, parsed_columns),
     }) -%}
@@ -91,18 +91,18 @@
             'changes', 'messages', messages, spark_cdc._message_columns(), 'a model made by spark_cdc.messages',
             'A raw table is the first argument, `relation`.'
         ) -%}
-        {%- do spark_cdc._require_format_of_messages(format, dialect, messages) -%}
+        {%- do spark_cdc._require_format_of_messages(fmt, messages) -%}
     {%- endif -%}
     {%- if flags.WHICH == 'run-operation' -%}
         {#- No operation wants this model's rows: `undeclared_columns` asks which columns its messages carry. -#}
         {{- return(spark_cdc._carried_columns(
-            relation or messages, format, dialect, parsed_columns, spark_cdc._name_condition(database, schema, table),
+            relation or messages, fmt, parsed_columns, spark_cdc._name_condition(database, schema, table),
             messages is not none, spark_cdc._columns_of_source(messages, raw_columns)
         )) -}}
     {%- endif -%}
     {%- set reading = spark_cdc._columns_to_read(
         parsed_columns, key, spark_cdc._has_origin(database, schema, table),
-        spark_cdc._rows_of(format, dialect).get('patches') is not none
+        fmt.rows.patches is not none
     ) -%}
     {%- if spark_cdc._is_run() and spark_cdc._is_full_refresh() -%}
         {%- do spark_cdc._refuse_to_lose_history(
@@ -111,7 +111,7 @@
         ) -%}
     {%- endif -%}
     {%- set query = spark_cdc._as_stored(adapter.dispatch('changes', 'spark_cdc')(
-        relation, format, table, key, reading.columns, database, schema, dialect, messages, raw_columns, time_zone
+        relation, fmt, table, key, reading.columns, database, schema, messages, raw_columns, time_zone
     ), reading) -%}
     {%- do spark_cdc._require_functions('changes', format, query) -%}
     {%- if spark_cdc._is_run() and spark_cdc._fills_back() -%}
@@ -122,7 +122,7 @@
 {%- endmacro -%}
 
 {#- Messages of another format would all be rows with an error; those of another dialect might be read, and wrongly. -#}
-{%- macro _require_format_of_messages(format, dialect, messages) -%}
+{%- macro _require_format_of_messages(fmt, messages) -%}
     {%- set dialects = {} -%}
     {%- for node in spark_cdc._models_behind(messages, 'messages') -%}
         {%- for name, found in node.config.meta['spark_cdc.dialect_of'].items() -%}
@@ -130,29 +130,28 @@
         {%- endfor -%}
     {%- endfor -%}
     {%- set of_messages = 'that of the messages in ' ~ spark_cdc._show(spark_cdc._name_of_relation(messages)) ~ ', ' -%}
-    {%- if dialects and format not in dialects -%}
+    {%- if dialects and fmt.name not in dialects -%}
         {%- do spark_cdc._raise(
-            'changes', 'format', of_messages ~ dialects | sort | join(', '), spark_cdc._show(format),
+            'changes', 'format', of_messages ~ dialects | sort | join(', '), spark_cdc._show(fmt.name),
             'Write format=\'' ~ dialects | sort | first ~ '\', or name other messages.'
         ) -%}
-    {%- elif dialects and spark_cdc._dialect_or_default(format, dialect) not in dialects[format] -%}
+    {%- elif dialects and fmt.dialect not in dialects[fmt.name] -%}
         {%- do spark_cdc._raise(
-            'changes', 'dialect', of_messages ~ dialects[format][0], spark_cdc._show(dialect),
-            'Write dialect=\'' ~ dialects[format][0] ~ '\' in both models, or name other messages.'
+            'changes', 'dialect', of_messages ~ dialects[fmt.name][0], spark_cdc._show(fmt.named_dialect),
+            'Write dialect=\'' ~ dialects[fmt.name][0] ~ '\' in both models, or name other messages.'
         ) -%}
     {%- endif -%}
 {%- endmacro -%}
 
 {%- macro default__changes(
-    relation, format, table, key, columns, database, schema, dialect, messages, raw_columns, time_zone
+    relation, fmt, table, key, columns, database, schema, messages, raw_columns, time_zone
 ) -%}
     {%- do spark_cdc._only_spark('changes') -%}
 {%- endmacro -%}
 
 {%- macro spark__changes(
-    relation, format, table, key, columns, database, schema, dialect, messages, raw_columns, time_zone
+    relation, fmt, table, key, columns, database, schema, messages, raw_columns, time_zone
 ) -%}
-    {%- set header = spark_cdc._header_of(format, dialect) -%}
     {%- set is_kept = spark_cdc._is_log() -%}
     {%- set of_this_table = spark_cdc._name_condition(database, schema, table) -%}
     {%- set source_columns = spark_cdc._columns_of_source(messages, raw_columns) -%}
@@ -161,8 +160,8 @@
     {%- set reading = none -%}
     {%- if spark_cdc._goes_on() and not spark_cdc._fills_back() -%}
         {%- set reading = spark_cdc._changes_to_read(
-            relation or messages, source_columns, where, header.get('splits_updates'), has_origin,
-            [format, dialect, of_this_table], finds_copies=messages is none
+            relation or messages, source_columns, where, fmt.header.splits_updates, has_origin,
+            [fmt.name, fmt.named_dialect, of_this_table], finds_copies=messages is none
         ) -%}
         {%- if not reading.partitions and spark_cdc._is_run() -%}
             {{- return(spark_cdc._nothing_new()) -}}
@@ -181,23 +180,23 @@ read_again as (
 {{ spark_cdc._stored_messages(messages, where, reading, keeps_batch=not is_kept) }},
 {%- else -%}
 {{ spark_cdc._envelope(
-    relation, format, dialect, source_columns,
+    relation, fmt, source_columns,
     reading=reading,
-    leaves_out=['op', 'key_columns', 'ddl'] + ([] if spark_cdc._reads_types(format, dialect, columns) else ['column_types']),
+    leaves_out=['op', 'key_columns', 'ddl'] + ([] if spark_cdc._reads_types(fmt, columns) else ['column_types']),
     finds_taken_offsets=true
 ) }},
 
-{{ spark_cdc._message_rows(format, dialect) }},
+{{ spark_cdc._message_rows(fmt) }},
 {%- endif %}
 
 {{ spark_cdc._row_changes(
-    format, dialect,
+    fmt,
     none if messages else "(kind in ('rows', 'truncate') and " ~ of_this_table ~ ") or kind = 'unreadable'",
     columns, key
 ) }},
 
 {{ spark_cdc._typed_changes(
-    spark_cdc._last_changes(format, dialect), format, dialect, key, columns, time_zone, has_origin
+    spark_cdc._last_changes(fmt), fmt, key, columns, time_zone, has_origin
 ) }}
 {%- set joins_seen = spark_cdc._joins_seen(is_kept, reading) %}
 {%- if joins_seen %},
@@ -207,7 +206,7 @@ read_again as (
 
 select {{ '/*+ broadcast(topics_seen) */' if joins_seen }}
     typed_changes.*,
-    {{ spark_cdc._seen_of_change(header.get('splits_updates'), reading) if is_kept else 'cast(null as string)' }} as _cdc_seen
+    {{ spark_cdc._seen_of_change(fmt.header.splits_updates, reading) if is_kept else 'cast(null as string)' }} as _cdc_seen
 from typed_changes
 {%- if joins_seen %}
 left join topics_seen on typed_changes._cdc_topic <=> topics_seen.topic
@@ -224,10 +223,9 @@ left anti join read_again
 {%- endmacro -%}
 
 {#- Whether a declared column's value depends on the type that the message names for it: else the types need not be parsed. -#}
-{%- macro _reads_types(format, dialect, columns) -%}
-    {%- set value = spark_cdc._format_macro(format, 'value') -%}
+{%- macro _reads_types(fmt, columns) -%}
     {%- for column in columns -%}
-        {%- set decoded = value('text', column, 'UTC', dialect) -%}
+        {%- set decoded = fmt.value('text', column, 'UTC', fmt.dialect) -%}
         {%- if column.source_type in decoded or 'column_types' in decoded -%}
             {{- return(true) -}}
         {%- endif -%}

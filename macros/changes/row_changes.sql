@@ -3,54 +3,14 @@
     columns as structs, because a look into a map costs more and each is read often); where a format sends an update as two
     messages, `paired_changes`. The last of them has the name that `_last_changes` gives. They read the CTE `message_rows`.
 
-    A format's `<format>_rows` is a mapping of plain SQL expressions over `message`, evaluated for messages of kind `rows`; of
-    `overlays`, `keeps_key`, `exact` and `tells_quotes`, which say how others are read, `true` or nothing:
-
-    each      a list in which each element is one row, where a message holds several; the others then also read `element`
-              and `position`
-    op        insert, update, delete or snapshot
-    image     the row as map<string, string>: after the change, or of a delete as it was
-    before    the row before an update or a delete, as map<string, string>; null where the message does not tell
-    overlays  true where `before` has only what differs from `image`
-    keeps_key true where a column of the key that `before` lacks is the one of `image`: of a key no column is NULL, so it did not
-              change. What else `before` lacks is unknown
-    half      'before' or 'after' for one of the two messages of an update, else null
-    complete  true where `image` is the whole row, so that a column which is not in it is null and not merely absent
-    absent_is_error
-              true where nothing tells if a column that is not in `image` became null or was not changed. Of a format that sends
-              an update as two messages an expression over `before` and `image` of the pair
-    patches   of an update that changes parts of values, map<string,string> of column -> what is done to its parts, as
-              `cdc_mongo_patched` reads it
-    old_key   of an update, the map that has the key before it; only its names are kept. A column of the model's key
-              that is not in it had a value that nobody knows, and the old row would stay. Null where the message has no such map
-    value_names
-              a regular expression of the name that a column's value stands behind in the message, with {} for the columns'
-              own names; it may be left out where it is just that
-    exact     true where every text of an image is the source's own already, because the format writes its numbers in quotes
-              or reads them with a Python function: no number is then put in quotes. Such a function has to say so, because
-              Spark refuses a Python function inside a lambda. With `each` no expression here may call one: `event` may
-    old_key_told_apart
-              a condition on an update that changes the key: the old key is deleted by a message of its own, which may be in another
-              partition. The position is -1 then: see `_effects`
-    type_scale
-              the scale of a decimal in the type that the message names, an expression over {}; it gives '' where there is none. Of a
-              column that says `from base64` another scale than the declared one is an error that names both
-    no_value  a condition on {}, the text of a column, on which it is no value of any type, so that `decoded` may not show it as one
-    op_columns_of_others
-              a list of the operation columns of other tools that the message has, null of none: each that the model does not
-              declare makes the row an error, because its value would be lost
-    tells_quotes
-              true where `<format>_value` itself asks if a number stands in quotes: of others a bare one is no bytes
-
     `sequence` is the vendor's order in parts, then the offset, then the position in the message: an array, because arrays
     compare part by part and one type serves every format. It has one part more, 0, of a row that `_goes_on_in_message`: an old
     key ends at the sequence without its last part, here behind the rows before this one and else before all rows of the message.
 -#}
-{%- macro _row_changes(format, dialect, where, columns=none, key=[]) -%}
-    {%- set header = spark_cdc._header_of(format, dialect) -%}
-    {%- set rows = spark_cdc._rows_of(format, dialect) -%}
-    {%- set old_key_columns = (columns or []) | selectattr('name', 'in', key) | list if rows.get('old_key') else [] -%}
-    {%- set reads_types = columns and spark_cdc._reads_types(format, dialect, columns) -%}
+{%- macro _row_changes(fmt, where, columns=none, key=[]) -%}
+    {%- set header, rows = fmt.header, fmt.rows -%}
+    {%- set old_key_columns = (columns or []) | selectattr('name', 'in', key) | list if rows.old_key else [] -%}
+    {%- set reads_types = columns and spark_cdc._reads_types(fmt, columns) -%}
     {%- set no_old_key, conditions = [], [] -%}
     {%- for column in old_key_columns -%}
         {%- do conditions.append(
@@ -72,10 +32,10 @@ row_changes as (
         headers,
         batch,
         kind,
-        {%- if old_key_columns or header.get('splits_updates') %}
+        {%- if old_key_columns or header.splits_updates %}
         case
             when error is not null then error
-            {%- for image, where in [('row.image', 'the row'), ('row.before', 'the row before')] if header.get('splits_updates') %}
+            {%- for image, where in [('row.image', 'the row'), ('row.before', 'the row before')] if header.splits_updates %}
             when kind = 'rows' and {{ spark_cdc._has_duplicate_column(image) }} then {# -#}
                 {{ spark_cdc._name_twice_error('map_keys(' ~ image ~ ')', where) }}
             {%- endfor %}
@@ -94,8 +54,8 @@ row_changes as (
         concat(
             sequence,
             array(cast(offset as decimal(20,0)), cast(if(row.old_key_told_apart, -1, coalesce(position, 0)) as decimal(20,0)))
-            {%- if rows.get('each') and key %},
-            case when {{ spark_cdc._goes_on_in_message(rows.get('overlays'), key) }} then array(0BD) else array() end
+            {%- if rows.each and key %},
+            case when {{ spark_cdc._goes_on_in_message(rows.overlays, key) }} then array(0BD) else array() end
             {%- endif %}
         ) as sequence,
         committed_at,
@@ -112,7 +72,7 @@ row_changes as (
         row.image as image,
         row.before as before
         {%- set others = ['complete', 'absent_is_error', 'patches', 'op_columns_of_others'] %}
-        {%- for name in others if rows.get(name) and not header.get('splits_updates') %},
+        {%- for name in others if rows[name] and not header.splits_updates %},
         row.{{ name }} as {{ name }}
         {%- endfor %}
         {%- if columns %}
@@ -129,7 +89,7 @@ row_changes as (
     {%- endif %}
 
 )
-{%- if header.get('splits_updates') %},
+{%- if header.splits_updates %},
 
 {#- A half as one thing that can be compared: a map cannot. -#}
 {%- set half_before = "named_struct('columns', size(before), 'texts', before_texts)" if columns else 'sort_array(map_entries(before))' %}
@@ -192,7 +152,7 @@ paired_changes as (
         after_half.image_texts as image_texts,
         {%- endif %}
         after_half.image as image
-        {%- if rows.get('absent_is_error') %},
+        {%- if rows.absent_is_error %},
         {{ rows.absent_is_error }} as absent_is_error
         {%- endif %}
     from half_changes
@@ -201,9 +161,8 @@ paired_changes as (
 {%- endif %}
 {%- endmacro -%}
 
-{%- macro _last_changes(format, dialect) -%}
-    {%- set header = spark_cdc._header_of(format, dialect) -%}
-    {{- return('paired_changes' if header.get('splits_updates') else 'row_changes') -}}
+{%- macro _last_changes(fmt) -%}
+    {{- return('paired_changes' if fmt.header.splits_updates else 'row_changes') -}}
 {%- endmacro -%}
 
 {#- The texts of the declared columns in a map, as a struct. -#}

@@ -3,7 +3,7 @@
     leaves now. Its old key then ends behind that earlier row, and not, as that of rows which change places, before all rows.
 
     Rows that change places hold other values than the row whose key they take, or the keys go round, each left by one row.
-    Evaluated for updates of the key that are not the first row of their message. `overlays` as `_row_changes` has it, `key` as names.
+    Evaluated for updates of the key that are not the first row of their message. `overlays` as `_format` has it, `key` as names.
 -#}
 {%- macro _goes_on_in_message(overlays, key) -%}
     {%- set new_key, old_key = [], [] -%}

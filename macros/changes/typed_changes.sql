@@ -3,22 +3,21 @@
 
     A value that is there but does not fit its declared type exactly makes the row an error.
 -#}
-{%- macro _typed_changes(source, format, dialect, key, columns, time_zone, has_origin=false) -%}
-    {%- set rows = spark_cdc._rows_of(format, dialect) -%}
-    {%- set overlays = rows.get('overlays') -%}
-    {%- set header = spark_cdc._header_of(format, dialect) -%}
+{%- macro _typed_changes(source, fmt, key, columns, time_zone, has_origin=false) -%}
+    {%- set header, rows = fmt.header, fmt.rows -%}
+    {%- set overlays = rows.overlays -%}
     {%- set patchable = spark_cdc._patchable(columns, key) -%}
     {%- set names = columns | map(attribute='literal') | join(', ') -%}
     {#- The two halves of an update are two messages. -#}
-    {%- set message_before = 'before_value' if header.get('splits_updates') else 'value' -%}
+    {%- set message_before = 'before_value' if header.splits_updates else 'value' -%}
     {%- set is_other_value, same_value = [], [] -%}
     {%- for column in columns -%}
         {%- set text, same = 'before_texts.' ~ column.quoted, 'decoded_image.' ~ column.quoted -%}
-        {%- if overlays or rows.get('keeps_key') and column.name in key -%}
+        {%- if overlays or rows.keeps_key and column.name in key -%}
             {%- do is_other_value.append(text ~ ' is not null') -%}
             {%- do same_value.append('case when not map_contains_key(before, ' ~ column.literal ~ ') then ' ~ same ~ ' end') -%}
         {%- else -%}
-            {%- set is_in_another_message = header.get('splits_updates') and spark_cdc._is_bytes(column) -%}
+            {%- set is_in_another_message = header.splits_updates and spark_cdc._is_bytes(column) -%}
             {%- do is_other_value.append(
                 '(not ' ~ text ~ ' <=> image_texts.' ~ column.quoted ~ (' or before_value <> value' if is_in_another_message else '') ~ ')'
             ) -%}
@@ -38,14 +37,14 @@
             }) -%}
         {%- endif -%}
         {%- set no_value = 'decoded_image.' ~ column.quoted ~ ' is null and ' ~ image_text ~ ' is not null' -%}
-        {%- if rows.get('patches') and column.family == 'string' and column in patchable -%}
+        {%- if rows.patches and column.family == 'string' and column in patchable -%}
             {%- set no_value = no_value ~ ' or contains(patches[' ~ column.literal ~ "], '\\uFFFD')" -%}
         {%- endif -%}
         {%- do unfit.append({
             declaration: no_value,
             'before ' ~ declaration: 'decoded_before.' ~ column.quoted ~ ' is null and ' ~ before_text ~ ' is not null',
         }) -%}
-        {%- if rows.get('type_scale') and column.family == 'decimal' and column.encoding == 'base64' -%}
+        {%- if rows.type_scale and column.family == 'decimal' and column.encoding == 'base64' -%}
             {%- set type_scale = rows.type_scale | replace('{}', column.source_type) -%}
             {%- do scales.append(
                 'case when ' ~ type_scale ~ " not in ('', '" ~ column.scale ~ "') and (" ~ unfit[-1].values() | join(' or ')
@@ -65,14 +64,14 @@ decoded as (
         *,
         named_struct(
             {%- for column in columns %}
-            {%- set decoded = spark_cdc._decoded(format, rows, 'image_texts.' ~ column.quoted, column, time_zone, dialect) %}
+            {%- set decoded = spark_cdc._decoded(fmt, 'image_texts.' ~ column.quoted, column, time_zone) %}
             {{ column.literal }}, {{ decoded | indent(12) }}{{ ',' if not loop.last }}
             {%- endfor %}
         ) as decoded_image,
         case when before is not null then named_struct(
             {%- for column in columns %}
             {%- set text = 'before_texts.' ~ column.quoted %}
-            {%- set decoded = spark_cdc._decoded(format, rows, text, column, time_zone, dialect, message_before) %}
+            {%- set decoded = spark_cdc._decoded(fmt, text, column, time_zone, message_before) %}
             {{ column.literal }}, case when {{ is_other_value[loop.index0] }} then {{ decoded | indent(12) }} end{{ ',' if not loop.last }}
             {%- endfor %}
         ) end as decoded_other_values
@@ -93,7 +92,7 @@ decoded_pairs as (
             {%- endfor %}
         ) end as decoded_before,
         case
-            when op in ('delete', 'truncate'){{ ' or complete' if rows.get('complete') }} then null
+            when op in ('delete', 'truncate'){{ ' or complete' if rows.complete }} then null
             when {% for column in columns -%}
                 {{ 'or ' if not loop.first }}(
                     image_texts.{{ column.quoted }} is null and not map_contains_key(image, {{ column.literal }})
@@ -112,7 +111,7 @@ checked_pairs as (
         {%- if keyless %}
         {{ spark_cdc._named(keyless) | indent(8) }} as keyless,
         {%- endif %}
-        {%- if rows.get('patches') %}
+        {%- if rows.patches %}
         {{ spark_cdc._wrong_patches(columns, patchable) | indent(8) }} as wrong_patches,
         {%- endif %}
         {{ spark_cdc._named(unfit) | indent(8) }} as unfit
@@ -136,18 +135,18 @@ typed_changes as (
         transaction_id as _cdc_transaction_id,
         decoded_before as _cdc_before,
         absent as _cdc_absent,
-        {%- if rows.get('patches') %}
+        {%- if rows.patches %}
         {{ spark_cdc._patches_of(patchable) }} as _cdc_patches,
         {%- endif %}
         case
             when error is not null then error
             when op = 'truncate' then null
-            {%- if rows.get('op_columns_of_others') %}
+            {%- if rows.op_columns_of_others %}
             {{ spark_cdc._when_op_column_of_others(columns | map(attribute='name') | list) }}
             {%- endif %}
             when half is not null then {{ spark_cdc._error_of('half_of_update', 'half') }}
             when op = 'update' and image is null then {{ spark_cdc._error('no_after_image', 'the row after the update is missing') }}
-            {%- if not header.get('splits_updates') %}
+            {%- if not header.splits_updates %}
             when {{ spark_cdc._has_duplicate_column('image') }} then {# -#}
                 {{ spark_cdc._name_twice_error('map_keys(image)', 'the row') }}
             {%- if overlays %}
@@ -161,7 +160,7 @@ typed_changes as (
             {%- if keyless %}
             when keyless is not null then {{ spark_cdc._error_of('key_missing', 'keyless') }}
             {%- endif %}
-            {%- if rows.get('absent_is_error') %}
+            {%- if rows.absent_is_error %}
             when absent_is_error and size(absent) > 0 then {{ spark_cdc._error_of('null_left_out', "array_join(absent, ', ')") }}
             {%- endif %}
             {%- if overlays %}
@@ -169,7 +168,7 @@ typed_changes as (
             when absent is not null and arrays_overlap(absent, map_keys(before)) then {# -#}
                 {{ spark_cdc._error_of('null_left_out', "array_join(array_intersect(absent, map_keys(before)), ', ')") }}
             {%- endif %}
-            {%- if rows.get('patches') %}
+            {%- if rows.patches %}
             when wrong_patches is not null then {{ spark_cdc._error_of('patch_of_nested_value', 'wrong_patches') }}
             {%- endif %}
             when unfit is not null then {{ spark_cdc._error_of('value_does_not_fit', unfit_detail) }}
@@ -193,12 +192,12 @@ typed_changes as (
 {%- endmacro -%}
 
 {#- SQL of a value. A number is no bytes, in whatever format: of a Python function's own texts none is one. -#}
-{%- macro _decoded(format, rows, text, column, time_zone, dialect, message='value') -%}
-    {%- set typed = spark_cdc._format_macro(format, 'value')(text, column, time_zone, dialect) -%}
-    {%- if rows.get('exact') or rows.get('tells_quotes') -%}
+{%- macro _decoded(fmt, text, column, time_zone, message='value') -%}
+    {%- set typed = fmt.value(text, column, time_zone, fmt.dialect) -%}
+    {%- if fmt.rows.exact or fmt.rows.tells_quotes -%}
         {{- return(typed) -}}
     {%- endif -%}
-    {{- return(spark_cdc._only_in_quotes(text, column, typed, rows.get('value_names') or '{}', message)) -}}
+    {{- return(spark_cdc._only_in_quotes(text, column, typed, fmt.rows.value_names or '{}', message)) -}}
 {%- endmacro -%}
 
 {%- macro _declaration(column) -%}

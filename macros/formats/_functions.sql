@@ -21,8 +21,8 @@
 {%- macro _formats_with_functions() -%}
     {%- set names = [] -%}
     {%- for format in spark_cdc.formats() -%}
-        {%- set header = spark_cdc._header_of(format, spark_cdc._dialect_or_default(format, none)) -%}
-        {%- if header.get('document') or header.get('event_calls_python') -%}
+        {%- set header = spark_cdc._format(format).header -%}
+        {%- if header.document or header.event_calls_python -%}
             {%- do names.append(format) -%}
         {%- endif -%}
     {%- endfor -%}

@@ -23,7 +23,7 @@ struct<
     {{ 'mysqlType: map<string,string>,' if with_types }}
     data: {{ 'map<string,string>' if dialect == 'seatunnel' else 'array<map<string,string>>' }},
     old: array<map<string,string>>
-    {{- ', _tidb: map<string,string>' if dialect in [none, 'canal', 'ticdc'] }}
+    {{- ', _tidb: map<string,string>' if dialect in ['canal', 'ticdc'] }}
     {{- ', isHeartbeat: boolean' if dialect == 'dataarts' }}
 >
 {%- endmacro -%}
@@ -34,7 +34,7 @@ struct<
     {%- set heartbeats = ['MHEARTBEAT', 'TIDB_WATERMARK'] + (['HEARTBEAT'] if dialect == 'oms' else []) -%}
     {%- set control = ['GTID', 'XACOMMIT', 'XAROLLBACK'] + heartbeats -%}
     {%- set commit_ts = spark_cdc._whole_number("message._tidb['commitTs']") -%}
-    {%- set may_be_ticdc = dialect in [none, 'canal', 'ticdc'] -%}
+    {%- set may_be_ticdc = dialect in ['canal', 'ticdc'] -%}
     {#- A message above the broker's limit names the key alone, or the place where the row was put. -#}
     {%- set key_alone = "(message.type in ('INSERT', 'UPDATE') and (coalesce(message._tidb['onlyHandleKey'], 'false') <> 'false' "
         ~ "or coalesce(message._tidb['claimCheckLocation'], '') <> ''))" -%}
@@ -228,7 +228,7 @@ struct<
         {#- OceanBase writes the labels themselves. -#}
         {{- return('cast(null as string)') -}}
     {%- elif dialect == 'oms' -%}
-        {{- return(spark_cdc._format_macro('oms', 'value')(text, column, time_zone, 'default')) -}}
+        {{- return(adapter.dispatch('oms_value', 'spark_cdc')(text, column, time_zone, 'default')) -}}
     {%- endif -%}
     {%- if column.encoding in ['enum', 'set'] -%}
         {{- return(spark_cdc._mysql_label(text, column.source_type, column.encoding)) -}}

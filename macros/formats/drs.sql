@@ -10,7 +10,7 @@
     (also GaussDB), `oracle` and `sqlserver`.
 -#}
 {%- macro default__drs_schema(dialect, with_types) -%}
-    {%- set types = 'mysqlType' if (dialect or 'mysql') == 'mysql' else 'columnType' -%}
+    {%- set types = 'mysqlType' if dialect == 'mysql' else 'columnType' -%}
 struct<
     id: string,
     database: string,
@@ -30,7 +30,6 @@ struct<
 {%- endmacro -%}
 
 {%- macro default__drs_header(dialect) -%}
-    {%- set dialect = dialect or 'mysql' -%}
     {%- set rows = ['INSERT', 'UPDATE', 'DELETE', 'INIT'] -%}
     {%- set is_row = 'message.type in (' ~ spark_cdc._literals(rows) ~ ')' -%}
     {%- set is_ddl = "(message.type in ('DDL', 'INIT_DDL') or coalesce(message.isDdl, false))" -%}
@@ -142,7 +141,7 @@ struct<
     does, the row before is the same. PostgreSQL may know no more of an old row than its key, so nothing is put beside it.
 -#}
 {%- macro default__drs_rows(dialect) -%}
-    {%- set overlays = (dialect or 'mysql') == 'mysql' -%}
+    {%- set overlays = dialect == 'mysql' -%}
     {%- set deleted = 'cast(map() as map<string,string>)' if overlays else 'element' -%}
     {{- return({
         'each': "case message.type when 'DELETE' then message.old else message.data end",
@@ -161,7 +160,7 @@ struct<
     binaries are written stands nowhere, so a model says it: without, no binary fits.
 -#}
 {%- macro default__drs_value(text, column, time_zone, dialect) -%}
-    {%- set is_mysql = (dialect or 'mysql') == 'mysql' -%}
+    {%- set is_mysql = dialect == 'mysql' -%}
     {%- if column.encoding in ['enum', 'set'] -%}
         {#- Types have no labels here. -#}
         {{- return('cast(null as string)') -}}
@@ -175,7 +174,7 @@ struct<
     {%- elif column.encoding is not none -%}
         {{- return(spark_cdc.value(text, column, time_zone)) -}}
     {%- elif column.family == 'binary' -%}
-        {%- set encoding = {'mysql': 'java_bytes', 'postgresql': 'hex'}.get(dialect or 'mysql') -%}
+        {%- set encoding = {'mysql': 'java_bytes', 'postgresql': 'hex'}.get(dialect) -%}
         {{- return(spark_cdc.value(text, dict(column, encoding=encoding), time_zone) if encoding else 'cast(null as binary)') -}}
     {%- elif column.family in ['timestamp', 'timestamp_ntz'] and is_mysql -%}
         {{- return(

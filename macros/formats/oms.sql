@@ -113,7 +113,7 @@ struct<
         {%- do errors.other_format.update({'__light_type: only the dialect extended has it': 'left(' ~ types ~ ", 1) = '{'"}) -%}
     {%- endif -%}
     {{- return({
-        'nested': spark_cdc._keys_of('allMetaData', spark_cdc._without_long_numbers('value', 'oms', dialect)),
+        'nested': spark_cdc._keys_of('allMetaData', spark_cdc._without_long_numbers('value')),
         'nested_in': 'allMetaData',
         'kind': kind,
         'database_name': database,

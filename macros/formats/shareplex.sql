@@ -25,7 +25,7 @@ struct<
     {#- DTS lists the long names and shows the short ones. -#}
     {%- set short_ops = ['ins', 'upd', 'del'] -%}
     {%- set long_ops = ['INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'DROP COLUMN'] -%}
-    {%- set ops = short_ops if dialect in [none, 'oms'] else short_ops + long_ops -%}
+    {%- set ops = short_ops if dialect == 'oms' else short_ops + long_ops -%}
     {%- set rows = ops | reject('in', ['TRUNCATE', 'DROP COLUMN']) | list -%}
     {%- set scn = spark_cdc._order_number('message.meta.scn', nulls=[]) -%}
     {%- set seq = spark_cdc._order_number('message.meta.seq', nulls=[]) -%}
@@ -37,7 +37,7 @@ struct<
     {%- set whole_rows = rows | reject('in', updates) | list -%}
     {%- set time = 'message.meta.`time`' -%}
     {%- set table = 'message.meta.`table`' -%}
-    {%- set is_oms = dialect in [none, 'oms'] -%}
+    {%- set is_oms = dialect == 'oms' -%}
     {%- set other_structure = spark_cdc._rules_of_time_text('meta.time', time) -%}
     {%- if is_oms -%}
         {%- do other_structure.update({
@@ -62,7 +62,7 @@ struct<
     {%- set committed_at = 'case when ' ~ time ~ " rlike r'(?:Z|[+-][0-9]{2}:?[0-9]{2})\\z' then try_cast(" ~ time
         ~ ' as timestamp) end' -%}
     {{- return({
-        'nested': spark_cdc._keys_of('meta', spark_cdc._without_long_numbers('value', 'shareplex', dialect)),
+        'nested': spark_cdc._keys_of('meta', spark_cdc._without_long_numbers('value') if dialect != 'flink' else 'value'),
         'nested_in': 'meta',
         'kind': kind,
         'database_name': 'case when contains(' ~ table ~ ", '.') then substring_index(" ~ table ~ ", '.', 1) end",
@@ -110,8 +110,8 @@ struct<
 {%- endmacro -%}
 
 {%- macro default__shareplex_value(text, column, time_zone, dialect) -%}
-    {%- if dialect in [none, 'oms'] -%}
-        {{- return(spark_cdc._format_macro('oms', 'value')(text, column, time_zone, 'default')) -}}
+    {%- if dialect == 'oms' -%}
+        {{- return(adapter.dispatch('oms_value', 'spark_cdc')(text, column, time_zone, 'default')) -}}
     {%- endif -%}
     {{- return(spark_cdc.value(text, column, time_zone)) -}}
 {%- endmacro -%}

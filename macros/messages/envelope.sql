@@ -6,11 +6,9 @@
     where another one stands at its place.
 -#}
 {%- macro _envelope(
-    relation, format, dialect, raw_columns, reading=none, leaves_out=[], finds_taken_offsets=false
+    relation, fmt, raw_columns, reading=none, leaves_out=[], finds_taken_offsets=false
 ) -%}
     {%- set raw = spark_cdc._raw_columns(raw_columns) -%}
-    {%- set header = spark_cdc._header_of(format, dialect) -%}
-    {%- set document = header.get('document') -%}
     {%- set is_joined = reading and not spark_cdc._condition_says_all(reading) -%}
     {%- set messages = 'new_messages' if is_joined else 'raw_messages' -%}
     {%- set finds_taken_offsets = finds_taken_offsets and spark_cdc._may_be_taken(reading) -%}
@@ -23,7 +21,7 @@ raw_messages as (
         {{ raw.offset }} as offset,
         {{ raw.timestamp }} as timestamp,
         cast({{ raw.key }} as string) as key,
-        {{ raw.value if document else 'cast(' ~ raw.value ~ ' as string)' }} as value,
+        {{ raw.value if fmt.header.document else 'cast(' ~ raw.value ~ ' as string)' }} as value,
         {{ raw.headers or "cast(null as array<struct<key: string, value: binary>>)" }} as headers
     from {{ relation }}
     {%- if condition %}
@@ -41,6 +39,6 @@ raw_messages as (
 
 {% endif -%}
 {{ spark_cdc._envelopes_of(
-    'placed_messages' if finds_taken_offsets else messages, format, dialect, leaves_out, finds_taken_offsets
+    'placed_messages' if finds_taken_offsets else messages, fmt, leaves_out, finds_taken_offsets
 ) }}
 {%- endmacro -%}

@@ -9,13 +9,12 @@
     half      before or after, of one of the two messages of an update
     image     map<string,string>: the row after the change, or of a delete as it was; a number by its own text
     before    map<string,string>: the row before an update or a delete, or the part of it that the message has
-    old_key   array<string>, of an update: the columns of which the message has the value before. See `_row_changes`
+    old_key   array<string>, of an update: the columns of which the message has the value before. See `_format`
     complete, absent_is_error, patches, old_key_told_apart, op_columns_of_others
-              see `_row_changes`
+              see `_format`
 -#}
-{%- macro _message_rows(format, dialect) -%}
-    {%- set header = spark_cdc._header_of(format, dialect) -%}
-    {%- set rows = spark_cdc._rows_of(format, dialect) -%}
+{%- macro _message_rows(fmt) -%}
+    {%- set header, rows = fmt.header, fmt.rows -%}
     {%- set header_texts, exact_row = [], [] -%}
     {%- for name, type in spark_cdc._header_columns().items() if type == 'string' -%}
         {%- do header_texts.append(name) -%}
@@ -24,22 +23,22 @@
         {%- set value = spark_cdc._unquoted_image('row.' ~ name) if name in ['image', 'before'] else 'row.' ~ name -%}
         {%- do exact_row.append("'" ~ name ~ "', " ~ value) -%}
     {%- endfor -%}
-{{ 'message_rows' if rows.get('exact') else 'quoted_rows' }} as (
+{{ 'message_rows' if rows.exact else 'quoted_rows' }} as (
 
     select
-        * except (message{{ ', event' if header.get('event') }}),
-        {% if rows.get('each') -%}
+        * except (message{{ ', event' if header.event }}),
+        {% if rows.each -%}
         case
             when kind = 'rows'
-                then transform({{ rows.each }}, (element, position) -> {{ spark_cdc._row_of(format, dialect) | indent(16) }})
+                then transform({{ rows.each }}, (element, position) -> {{ spark_cdc._row_of(fmt) | indent(16) }})
         end
         {%- else -%}
-        case when kind = 'rows' then array({{ spark_cdc._row_of(format, dialect) | indent(12) }}) end
+        case when kind = 'rows' then array({{ spark_cdc._row_of(fmt) | indent(12) }}) end
         {%- endif %} as rows
     from envelopes
 
 )
-{%- if not rows.get('exact') %},
+{%- if not rows.exact %},
 
 message_rows as (
 
@@ -61,13 +60,12 @@ message_rows as (
 {%- endmacro -%}
 
 {#- One row as a struct, from the expressions of the format's `<format>_rows`. -#}
-{%- macro _row_of(format, dialect) -%}
-    {%- set rows = spark_cdc._rows_of(format, dialect) -%}
-    {%- set is_pair = spark_cdc._header_of(format, dialect).get('splits_updates') -%}
+{%- macro _row_of(fmt) -%}
+    {%- set rows, is_pair = fmt.rows, fmt.header.splits_updates -%}
     {%- set fields = [] -%}
     {%- for name, type in spark_cdc._row_fields().items() -%}
         {#- What only the pair of an update's two messages can say is asked of the pair. -#}
-        {%- set value = none if is_pair and name in ['complete', 'absent_is_error', 'patches'] else rows.get(name) -%}
+        {%- set value = none if is_pair and name in ['complete', 'absent_is_error', 'patches'] else rows[name] -%}
         {%- set value = 'map_keys(' ~ value ~ ')' if value and name == 'old_key' else value -%}
         {%- do fields.append("    '" ~ name ~ "', " ~ (value | string | trim | indent(4) if value else 'cast(null as ' ~ type ~ ')')) -%}
     {%- endfor -%}

@@ -19,12 +19,12 @@
 {%- macro messages(relation=none, format=none, dialect=none, raw_columns=none) -%}
     {%- do spark_cdc._require_arguments('messages', varargs, kwargs, ['relation', 'format', 'dialect', 'raw_columns']) -%}
     {%- do spark_cdc._require_source('messages', 'relation', relation) -%}
-    {%- do spark_cdc._require_format('messages', format, dialect) -%}
+    {%- set fmt = spark_cdc._format(format, dialect, 'messages') -%}
     {%- do spark_cdc._require_raw_columns('messages', raw_columns) -%}
     {%- do spark_cdc._note_kind('messages', {
-        'spark_cdc.dialect_of': {format: spark_cdc._dialect_or_default(format, dialect)}, 'spark_cdc.raw_columns': raw_columns or {},
+        'spark_cdc.dialect_of': {format: fmt.dialect}, 'spark_cdc.raw_columns': raw_columns or {},
         'spark_cdc.arguments': spark_cdc._as_noted(dict(
-            {'format': format, 'dialect': spark_cdc._dialect_or_default(format, dialect)}, **spark_cdc._vars_of_rows(format)
+            {'format': format, 'dialect': fmt.dialect}, **spark_cdc._vars_of_rows(format)
         ), raw_columns),
     }) -%}
     {%- do spark_cdc._require_spark('messages') -%}
@@ -35,20 +35,20 @@
             'messages', spark_cdc._positions_of_messages(this), spark_cdc._positions_of_messages(relation, raw_columns), relation
         ) -%}
     {%- endif -%}
-    {%- set query = adapter.dispatch('messages', 'spark_cdc')(relation, format, dialect, raw_columns) -%}
+    {%- set query = adapter.dispatch('messages', 'spark_cdc')(relation, fmt, raw_columns) -%}
     {%- do spark_cdc._require_functions('messages', format, query) -%}
     {{- return(query) -}}
 {%- endmacro -%}
 
-{%- macro default__messages(relation, format, dialect, raw_columns) -%}
+{%- macro default__messages(relation, fmt, raw_columns) -%}
     {%- do spark_cdc._only_spark('messages') -%}
 {%- endmacro -%}
 
-{%- macro spark__messages(relation, format, dialect, raw_columns) -%}
+{%- macro spark__messages(relation, fmt, raw_columns) -%}
     {%- set is_kept = spark_cdc._is_log() -%}
     {%- set reading = none -%}
     {%- if spark_cdc._goes_on() -%}
-        {%- set seen_before = spark_cdc._seen_before(relation, 'topic', 'seen', [format, dialect, raw_columns]) -%}
+        {%- set seen_before = spark_cdc._seen_before(relation, 'topic', 'seen', [fmt.name, fmt.named_dialect, raw_columns]) -%}
         {%- set partitions = spark_cdc._partitions_to_read(relation, raw_columns, seen_before) -%}
         {%- if not partitions and spark_cdc._is_run() -%}
             {{- return(spark_cdc._nothing_new()) -}}
@@ -62,9 +62,9 @@
             'seen_comment': spark_cdc._seen_comment(seen_before, partitions),
         } if partitions else none -%}
     {%- endif -%}
-with {{ spark_cdc._envelope(relation, format, dialect, raw_columns, reading=reading, finds_taken_offsets=true) }},
+with {{ spark_cdc._envelope(relation, fmt, raw_columns, reading=reading, finds_taken_offsets=true) }},
 
-{{ spark_cdc._message_rows(format, dialect) }}
+{{ spark_cdc._message_rows(fmt) }}
 {%- set joins_seen = spark_cdc._joins_seen(is_kept, reading) %}
 {%- if joins_seen %},
 

@@ -2,45 +2,15 @@
     Messages -> the same messages with their envelope read. One parse of each message.
 
     Gives the text of the CTEs `documents`, `checked` and `envelopes`, and of one or two before them. `messages` is the name of the
-    CTE that is read, with Kafka's names and, with `finds_taken_offsets`, `is_taken`; `leaves_out` see `_envelope`.
-    A format gives four macros, found by dispatch, so that a project may add a format of its own:
-
-    `<format>_schema(dialect, with_types)`
-                                 the envelope's fields as a from_json struct; row images as map<string, string>. Without
-                                 `with_types` the columns' types may be left out, if the format can do without
-    `<format>_header(dialect)`   a mapping, see below
-    `<format>_rows(dialect)`     a mapping, see `_row_changes`
-    `<format>_value(text, column, time_zone, dialect)`
-                                 SQL of a value as the format writes one of the declared type: mostly `value` with an
-                                 encoding of the format's own
-
-    The header's SQL expressions over `message`: kind and what `_header_columns` lists, and
-
-    errors        see `_first_error`
-    event         what all others may read by that name
-    beside_event  a mapping of further names to expressions over the same, which all others may read, too; not of an event that
-                  calls Python
-    nested        the keys of an object below the message, which may not stand twice
-    nested_in     the name of that object
-    kind_of_null  the kind of a Kafka null, where it is not always a tombstone
-    error_of_null the error of one, an expression as `_error` makes it, or NULL
-    document      where a message is no JSON, an expression over the raw `value`, mostly a Python function, that gives it as JSON
-                  text. That text is `value` from then on, also in a messages model
-
-    And what is true, or left out:
-
-    event_calls_python  the event is then evaluated once, below all filters
-    splits_updates      an update may be two messages
-    names_table         a row or a truncate without a table is an error
-
-    `type_codes` names the vendor whose types `cdc_type` knows the columns by, where that is not the format's own name.
+    CTE that is read, with Kafka's names and, with `finds_taken_offsets`, `is_taken`; `leaves_out` see `_envelope`, `fmt` see `_format`.
 
     Why maps of texts: they keep absent and null apart, show a key that stands twice, and need no declared columns.
 -#}
-{%- macro _envelopes_of(messages, format, dialect, leaves_out=[], finds_taken_offsets=false) -%}
-    {%- set header = spark_cdc._header_of(format, dialect) -%}
-    {%- set document = header.get('document') -%}
-    {%- set schema = spark_cdc._format_macro(format, 'schema')(dialect, 'column_types' not in leaves_out) -%}
+{%- macro _envelopes_of(messages, fmt, leaves_out=[], finds_taken_offsets=false) -%}
+    {%- set header = fmt.header -%}
+    {%- set document = header.document -%}
+    {%- set schema = fmt.schema_without_types if 'column_types' in leaves_out else fmt.schema -%}
+    {%- set text = spark_cdc._without_long_numbers('value') if fmt.rows.long_numbers else 'value' -%}
 {% if document -%}
 json_messages as (
 
@@ -82,15 +52,15 @@ documents as (
         coalesce(size(parsed.document.message), -1) as number_of_messages,
         get(parsed.document.message, 0) as message,
         parsed.key_names as key_names
-        {%- if header.get('nested') %},
+        {%- if header.nested %},
         parsed.nested_key_names as nested_key_names
         {%- endif %}
     from {{ messages }}
     -- explode, so that the parse is not repeated for each field that is read
     lateral view explode(array(named_struct(
-        'document', {{ spark_cdc._parsed(format, dialect, 'column_types' not in leaves_out) | trim | indent(8) }},
-        'key_names', json_object_keys({{ spark_cdc._without_long_numbers('value', format, dialect) }})
-        {%- if header.get('nested') %},
+        'document', {{ spark_cdc._parsed(fmt, schema) | trim | indent(8) }},
+        'key_names', json_object_keys({{ text }})
+        {%- if header.nested %},
         'nested_key_names', {{ header.nested }}
         {%- endif %}
     ))) exploded as parsed
@@ -98,18 +68,18 @@ documents as (
     lateral view explode(array({{ spark_cdc._batch_started_at() }})) run as batch
 
 ),
-{%- if header.get('event') %}
+{%- if header.event %}
 
 events as (
 
-    {% if header.get('event_calls_python') -%}
+    {% if header.event_calls_python -%}
     select *
     from documents
     lateral view explode(array({{ header.event | trim | indent(4) }})) exploded as event
     {%- else -%}
     select
         *,
-        {%- for name, expression in header.get('beside_event', {}).items() %}
+        {%- for name, expression in (header.beside_event or {}).items() %}
         {{ expression | trim | indent(8) }} as {{ name }},
         {%- endfor %}
         {{ header.event | trim | indent(8) }} as event
@@ -129,26 +99,26 @@ checked as (
                 {%- if finds_taken_offsets %}
                 when is_taken then {{ spark_cdc._error('offset_taken', 'offset: an older message has it') }}
                 {%- endif %}
-                when value is null then {{ header.get('error_of_null') or 'null' }}
+                when value is null then {{ header.error_of_null or 'null' }}
                 when numbers_quoted is null or number_of_messages <> 1 or message is not null and key_names is null then {# -#}
                     {{ spark_cdc._unreadable_reason('value') | trim | indent(12) }}
                 when message is null then {{ spark_cdc._error('not_an_object', 'the message is null') }}
                 when {{ spark_cdc._names_twice('key_names') }} then {# -#}
                     {{ spark_cdc._name_twice_error('key_names', 'the message') }}
-                {%- if header.get('nested') %}
+                {%- if header.nested %}
                 when {{ spark_cdc._names_twice('nested_key_names') }} then {# -#}
-                    {{ spark_cdc._name_twice_error('nested_key_names', header.get('nested_in') or 'an object of the message') }}
+                    {{ spark_cdc._name_twice_error('nested_key_names', header.nested_in or 'an object of the message') }}
                 {%- endif %}
                 else coalesce(
                     -- the reader goes on behind damage inside a row, which is then missing
                     case when not_as_declared is not null then {{ spark_cdc._damage('value') | indent(20) }} end,
-                    {%- if header.get('errors') %}
+                    {%- if header.errors %}
                     {{ spark_cdc._first_error(header.errors) | trim | indent(20) }},
                     {%- endif %}
                     case
                         when not_as_declared is not null then {# -#}
                             {{ spark_cdc._error_of('other_structure', spark_cdc._field_not_as_declared(schema)) | indent(28) }}
-                        {%- if header.get('names_table') %}
+                        {%- if header.names_table %}
                         -- the kind is only worked out where there is no table
                         when coalesce({{ header.table_name | trim | indent(24) }}, '') = ''
                             and {{ header.kind | trim | indent(28) }} in ('rows', 'truncate') then {# -#}
@@ -161,7 +131,7 @@ checked as (
                     end
                 )
             end as found
-        from {{ 'events' if header.get('event') else 'documents' }}
+        from {{ 'events' if header.event else 'documents' }}
     )
     -- explode, so that a filter on what follows does not repeat all this
     lateral view explode(array(cast(found as struct<code: string, detail: string>))) exploded as error
@@ -181,25 +151,41 @@ envelopes as (
         batch,
         numbers_quoted,
         message,
-        {%- if header.get('event') %}
+        {%- if header.event %}
         event,
         {%- endif %}
-        {%- for name in header.get('beside_event', {}) %}
+        {%- for name in header.beside_event or {} %}
         {{ name }},
         {%- endfor %}
         error,
-        '{{ format }}' as format,
+        '{{ fmt.name }}' as format,
         case
             when error is not null then 'unreadable'
-            when value is null then {{ header.get('kind_of_null') or "'tombstone'" }}
+            when value is null then {{ header.kind_of_null or "'tombstone'" }}
             else {{ header.kind | trim | indent(12) }}
         end as kind,
         {%- for name, type in spark_cdc._header_columns().items() %}
-        {%- set is_told = header.get(name) and name not in leaves_out %}
+        {%- set is_told = header[name] and name not in leaves_out %}
         {%- set value = header[name] | trim | indent(12) if is_told else 'cast(null as ' ~ type ~ ')' %}
         case when error is null then {{ value }} end as {{ name }}{{ ',' if not loop.last }}
         {%- endfor %}
     from checked
 
 )
+{%- endmacro -%}
+
+{#- What a format tells of a message beside its kind. One list: models, tests and `spark-cdc decode` read it. -#}
+{%- macro _header_columns() -%}
+    {{- return({
+        'database_name': 'string',
+        'schema_name': 'string',
+        'table_name': 'string',
+        'op': 'string',
+        'sequence': 'array<decimal(20,0)>',
+        'committed_at': 'timestamp',
+        'transaction_id': 'string',
+        'key_columns': 'array<string>',
+        'column_types': 'map<string,string>',
+        'ddl': 'string',
+    }) -}}
 {%- endmacro -%}

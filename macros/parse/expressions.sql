@@ -139,7 +139,7 @@
 
 {#-
     `typed`, but NULL of bytes or bits that do not stand in quotes: a bare number or truth value may be base64 by chance, and
-    from_json gives the same text of both. `value_names` as in `_row_changes`. Where a name in the message has an escape, it cannot
+    from_json gives the same text of both. `value_names` as in `_format`. Where a name in the message has an escape, it cannot
     be searched for. `message`: the text in which the value stands.
 -#}
 {%- macro _only_in_quotes(text, column, typed, value_names, message='value') -%}

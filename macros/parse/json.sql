@@ -11,14 +11,13 @@
     A message that holds a number which Spark would rewrite is read with its numbers in quotes, and says so: `_unquoted_image`
     then gives the rows in it. One look at the message decides.
 -#}
-{%- macro _parsed(format, dialect, with_types=true) -%}
+{%- macro _parsed(fmt, schema) -%}
     {%- set text = 'try_validate_utf8(value)' -%}
     {%- set json = "concat('{\"message\":[', " ~ text ~ ", '],\"numbers_quoted\":false}')" -%}
-    {%- if not spark_cdc._rows_of(format, dialect).get('exact') -%}
+    {%- if not fmt.rows.exact -%}
         {%- set quoted = "concat('{\"message\":[', " ~ spark_cdc._quote_numbers(text) ~ ", '],\"numbers_quoted\":true}')" -%}
         {%- set json = 'case when ' ~ spark_cdc._holds_bare_fractions('value') ~ ' then ' ~ quoted ~ ' else ' ~ json ~ ' end' -%}
     {%- endif -%}
-    {%- set schema = spark_cdc._format_macro(format, 'schema')(dialect, with_types) -%}
 from_json(
     {{ json }},
     'message array<{{ schema }}>, numbers_quoted boolean, not_as_declared string',

@@ -17,13 +17,10 @@
 {%- endmacro -%}
 
 {#-
-    A number of more than 1,000 digits stops the parser, of a format that writes such (`long_numbers`). A fraction is quoted before it
+    For a format that writes numbers of more than 1,000 digits (`long_numbers`), which stop the parser. A fraction is quoted before it
     comes here; for other readings of the message, such as that of its names, 0.0 takes its place.
 -#}
-{%- macro _without_long_numbers(text, format, dialect) -%}
-    {%- if not spark_cdc._rows_of(format, dialect).get('long_numbers') -%}
-        {{- return(text) -}}
-    {%- endif -%}
+{%- macro _without_long_numbers(text) -%}
     {%- set others = "(?:[^\"0-9-]++|\"(?:[^\"\\\\]++|\\\\.)*+\"|-?(?![0-9.]{1001})[0-9.]++|-(?![0-9]))*+" -%}
     {%- set number = "-?(?=[0-9.]{1001})(?:0|[1-9][0-9]*+)\\.[0-9]++(?![0-9.])" -%}
     {{- return(

@@ -62,7 +62,7 @@
     The keys of `payload`, and one of them once more where a part of it has its own field twice: from_json keeps the last of
     two. The parts stand in the map as Spark writes JSON, without blanks, so that a search spares most of them the count.
 -#}
-{%- macro _dataworks_keys(rows_name, dialect=none) -%}
+{%- macro _dataworks_keys(rows_name, value='value') -%}
     {%- set twice = [] -%}
     {%- for part, name in [('before', rows_name), ('after', rows_name), ('timestamp', 'eventTime')] -%}
         {%- set text = "payload['" ~ part ~ "']" -%}
@@ -73,8 +73,7 @@
         ) -%}
     {%- endfor -%}
     {{- return(spark_cdc._let(
-        'payload', 'from_json(' ~ spark_cdc._without_long_numbers('value', 'dataworks', dialect)
-            ~ ", 'payload map<string,string>').payload",
+        'payload', 'from_json(' ~ value ~ ", 'payload map<string,string>').payload",
         'case when ' ~ twice | join(' or ') ~ " then array('op', 'op') else map_keys(payload) end"
     )) -}}
 {%- endmacro -%}
@@ -83,8 +82,8 @@
     Where it cannot be known of which table a message is, or which statement it has. A second parse only where the name itself
     stands twice, or where a letter of it may stand as an escape.
 -#}
-{%- macro _dataworks_rules_of_names_once(ddl, dialect=none) -%}
-    {%- set keys = spark_cdc._keys_of('schema', spark_cdc._without_long_numbers('value', 'dataworks', dialect)) -%}
+{%- macro _dataworks_rules_of_names_once(ddl, value='value') -%}
+    {%- set keys = spark_cdc._keys_of('schema', value) -%}
     {{- return({
         'schema.source: a field stands twice': spark_cdc._has_duplicate_column('message.`schema`.source'),
         'schema: a field stands twice': "case when octet_length(value) - octet_length(replace(value, '\"source\"', '')) > 8 "

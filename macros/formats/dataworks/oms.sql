@@ -16,6 +16,7 @@
 {%- endmacro -%}
 
 {%- macro _dataworks_oms_header() -%}
+    {%- set value = spark_cdc._without_long_numbers('value') -%}
     {%- set rows = ['INSERT', 'UPDATE', 'DELETE'] -%}
     {%- set ddl = ['CREATE', 'ALTER', 'ERASE', 'QUERY', 'RENAME', 'CINDEX', 'DINDEX'] -%}
     {%- set control = ['HEARTBEAT', 'TRANSACTION_BEGIN', 'TRANSACTION_END', 'GTID', 'XACOMMIT', 'XAROLLBACK', 'TRUNCATE'] -%}
@@ -57,7 +58,7 @@
     {%- do contradictions.update(spark_cdc._dataworks_rules_of_time()) -%}
     {%- set errors = dict(
         spark_cdc._errors_of_op('payload.op', op, rows + ddl + control),
-        duplicate_key=spark_cdc._dataworks_rules_of_names_once('message.payload.ddl', 'oms'),
+        duplicate_key=spark_cdc._dataworks_rules_of_names_once('message.payload.ddl', value),
         no_image={
             'payload.after.data: no columns': op ~ " in ('INSERT', 'UPDATE') and not " ~ after,
             'payload.before.data: no columns': op ~ " = 'DELETE' and not " ~ before,
@@ -68,7 +69,7 @@
     ) -%}
     {%- set columns = 'message.`schema`.column' -%}
     {{- return({
-        'nested': spark_cdc._dataworks_keys('data', 'oms'),
+        'nested': spark_cdc._dataworks_keys('data', value),
         'nested_in': 'payload',
         'kind': kind,
         'database_name': database,
@@ -102,7 +103,7 @@
 
 {#- The page shows times as texts, and once as 13 digits: milliseconds. No TIMESTAMP is a number of 11 digits in seconds. -#}
 {%- macro _dataworks_oms_value(text, column, time_zone) -%}
-    {%- set of_oms = spark_cdc._format_macro('oms', 'value')(text, column, time_zone, 'default') -%}
+    {%- set of_oms = adapter.dispatch('oms_value', 'spark_cdc')(text, column, time_zone, 'default') -%}
     {%- if column.encoding is none and column.family in ['date', 'timestamp', 'timestamp_ntz'] -%}
         {%- set milliseconds = spark_cdc.value(text, dict(column, encoding='milliseconds'), time_zone) -%}
         {%- set of_oms = 'case when ' ~ text ~ " rlike '^-?[0-9]{11}' then case when " ~ text

@@ -101,7 +101,7 @@
 {%- endmacro -%}
 
 {%- macro default__debezium_mongodb_header(dialect) -%}
-    {%- set header = dict(spark_cdc._format_macro('debezium', 'header')('envelope')) -%}
+    {%- set header = dict(adapter.dispatch('debezium_header', 'spark_cdc')('envelope')) -%}
     {%- do header.pop('beside_event') -%}
     {%- set is_change = "event.op in ('c', 'u', 'd', 'r')" -%}
     {%- set broken = {

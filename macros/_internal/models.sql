@@ -61,3 +61,34 @@
     {%- endfor -%}
     {{- return(found) -}}
 {%- endmacro -%}
+
+{#- Model name -> node. Kinds: messages, changes, ledger, run_summary, cdc_current, cdc_history. -#}
+{%- macro _models_of(kinds) -%}
+    {%- set found = {} -%}
+    {%- for node in graph.nodes.values() if spark_cdc._kind_of(node) in kinds -%}
+        {%- do found.update({node.name: node}) -%}
+    {%- endfor -%}
+    {{- return(found) -}}
+{%- endmacro -%}
+
+{#-
+    Models that read a node, itself or a model of the user's over it: changes models read messages models and sources, messages
+    models read sources.
+-#}
+{%- macro _readers_of(node, kinds) -%}
+    {%- set readers = [] -%}
+    {%- for reader in spark_cdc._models_of(kinds).values() if spark_cdc._reads(reader, node.unique_id) -%}
+        {%- do readers.append(reader) -%}
+    {%- endfor -%}
+    {{- return(readers) -}}
+{%- endmacro -%}
+
+{%- macro _reads(reader, id) -%}
+    {%- for read in reader.depends_on.nodes -%}
+        {%- set node = graph.nodes.get(read) -%}
+        {%- if read == id or node and spark_cdc._kind_of(node) is none and spark_cdc._reads(node, id) -%}
+            {{- return(true) -}}
+        {%- endif -%}
+    {%- endfor -%}
+    {{- return(false) -}}
+{%- endmacro -%}

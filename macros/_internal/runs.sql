@@ -24,13 +24,6 @@
     {{- return(spark_cdc._has_table() and not should_full_refresh()) -}}
 {%- endmacro -%}
 
-{#- Before the run reads or alters anything. dbt's own `incremental` keeps no note of what its rows were made with. -#}
-{%- macro _refuse_append_of_other_arguments(macro) -%}
-    {%- if spark_cdc._is_run() and config.get('materialized') == 'cdc_log' and spark_cdc._goes_on() -%}
-        {%- do spark_cdc._refuse_other_arguments(macro, load_cached_relation(this)) -%}
-    {%- endif -%}
-{%- endmacro -%}
-
 {%- macro _has_table() -%}
     {%- set relation = load_cached_relation(this) -%}
     {{- return(relation is not none and relation.is_table) -}}

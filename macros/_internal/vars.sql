@@ -47,3 +47,8 @@
     {%- endfor -%}
     {{- return(found) -}}
 {%- endmacro -%}
+
+{#- Connectors of Debezium's that write each value in a cell: see formats/debezium/connectors.sql. -#}
+{%- macro _debezium_connectors_of_cells() -%}
+    {{- return(['cassandra', 'scylla', 'yugabytedb']) -}}
+{%- endmacro -%}

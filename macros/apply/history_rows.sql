@@ -58,31 +58,3 @@ from versions
         columns + ['valid_from', 'valid_to'] + spark_cdc._effect_columns() + ['_cdc_last_sequence', '_cdc_arrays']
     ) -}}
 {%- endmacro -%}
-
-{#-
-    The arrays of an open version as one text, from which the next run has them: Iceberg reads a scan with an array in it row by
-    row, and each run looks through all open versions for those of its keys.
--#}
-{%- macro _arrays_as_text(absent='_cdc_absent') -%}
-    {{- return(
-        'case when valid_to is null then to_json(struct(_cdc_sequence, ' ~ absent ~ ' as _cdc_absent, _cdc_last_sequence)) end'
-    ) -}}
-{%- endmacro -%}
-
-{#- Name of an array -> SQL of it from that text, of `stored`. -#}
-{%- macro _stored_arrays() -%}
-    {%- set types = {
-        '_cdc_sequence': 'array<decimal(20,0)>', '_cdc_absent': 'array<string>', '_cdc_last_sequence': 'array<decimal(20,0)>',
-    } -%}
-    {%- set arrays = {} -%}
-    {%- for name, type in types.items() -%}
-        {%- do arrays.update({name: "from_json(stored._cdc_arrays, '" ~ name ~ ' ' ~ type ~ "')." ~ name}) -%}
-    {%- endfor -%}
-    {{- return(arrays) -}}
-{%- endmacro -%}
-
-{#- A column as Spark compares it. -#}
-{%- macro _comparable(name, variants, prefix='') -%}
-    {%- set column = prefix ~ spark_cdc._quote(name) -%}
-    {{- return('to_json(' ~ column ~ ')' if name in variants else column) -}}
-{%- endmacro -%}

@@ -26,7 +26,7 @@ envelopes as (
 )
 {%- else -%}
 {{ spark_cdc._envelope(
-    source.relation_name, noted.format, noted.dialect or none, changes.config.meta['spark_cdc.raw_columns'],
+    source.relation_name, spark_cdc._format(noted.format, noted.dialect or none), changes.config.meta['spark_cdc.raw_columns'],
     leaves_out=spark_cdc._header_columns() | list | reject('in', names) | list
 ) }}
 {%- endif %},

@@ -1,6 +1,6 @@
 {#-
     What a target has read of its changes stands in its table properties, set after its rows are written: the latest batch, how
-    many changes there were up to it, and the commit of which this holds (see `_commits.sql`).
+    many changes there were up to it, and the commit of which this holds (see `progress/commits.sql`).
 
     A mapping: `batch`, `count` and `truncates`, how many of the changes are such, for the properties; `deleted_keys_gone`, the
     sequence up to which deleted keys have left the table (see `_deleted_keys.sql`), or none; `commit`, from which the rows are
@@ -135,34 +135,4 @@
     {{- return(run_query(
         'select array_join(max(' ~ table.last_sequence ~ "), ',') from " ~ target_relation ~ ' as stored where ' ~ table.last_row
     ).rows[0][0] or '') -}}
-{%- endmacro -%}
-
-{%- macro _read_before(properties) -%}
-    {{- return({
-        'batch': properties['spark_cdc.read_batch'] | int, 'count': properties['spark_cdc.read_count'] | int,
-        'truncates': properties['spark_cdc.read_truncates'] | int, 'last_sequence': properties.get('spark_cdc.last_sequence'),
-    }) -}}
-{%- endmacro -%}
-
-{%- macro _table_properties(relation) -%}
-    {%- set properties = {} -%}
-    {%- for row in run_query('show tblproperties ' ~ relation).rows -%}
-        {%- do properties.update({row[0]: row[1]}) -%}
-    {%- endfor -%}
-    {{- return(properties) -}}
-{%- endmacro -%}
-
-{%- macro _set_read(target_relation, read, commit, built_with='') -%}
-    alter table {{ target_relation }} set tblproperties (
-        'spark_cdc.read_batch' = '{{ read.batch }}',
-        'spark_cdc.read_count' = '{{ read.count }}',
-        'spark_cdc.read_truncates' = '{{ read.truncates }}',
-        {%- if read.last_sequence is not none %}
-        'spark_cdc.last_sequence' = '{{ read.last_sequence }}',
-        {%- endif %}
-        {%- if built_with %}
-        'spark_cdc.built_with' = '{{ built_with }}',
-        {%- endif %}
-        'spark_cdc.read_commit' = '{{ commit }}'
-    )
 {%- endmacro -%}

@@ -58,10 +58,6 @@
     {%- do spark_cdc._drop_temporaries(temporaries) -%}
 {%- endmacro -%}
 
-{%- macro _has_rows(query) -%}
-    {{- return(run_query('select 1 from ' ~ query ~ ' limit 1').rows | length > 0) -}}
-{%- endmacro -%}
-
 {%- macro _drop_temporaries(temporaries) -%}
     {#- the last first: they stand on each other -#}
     {%- for temporary in temporaries | reverse -%}

@@ -32,15 +32,6 @@
     {{- return(found | sort | join(', ') or 'what this operation is for, of which this project has none') -}}
 {%- endmacro -%}
 
-{#- Model name -> node. Kinds: messages, changes, ledger, run_summary, cdc_current, cdc_history. -#}
-{%- macro _models_of(kinds) -%}
-    {%- set found = {} -%}
-    {%- for node in graph.nodes.values() if spark_cdc._kind_of(node) in kinds -%}
-        {%- do found.update({node.name: node}) -%}
-    {%- endfor -%}
-    {{- return(found) -}}
-{%- endmacro -%}
-
 {#- The node's table, or none before its first run. -#}
 {%- macro _table_of(node) -%}
     {%- set relation = adapter.get_relation(database=node.database, schema=node.schema, identifier=node.identifier or node.alias) -%}
@@ -80,4 +71,11 @@
         {%- do nodes.append(found[name]) -%}
     {%- endfor -%}
     {{- return(nodes) -}}
+{%- endmacro -%}
+
+{#- A table with Kafka's own columns; none where they have other names. -#}
+{%- macro _raw_table(node) -%}
+    {%- set relation = spark_cdc._table_of(node) -%}
+    {%- set columns = adapter.get_columns_in_relation(relation) | map(attribute='name') | list if relation else [] -%}
+    {{- return(relation if not ['topic', 'partition', 'offset', 'timestamp'] | reject('in', columns) | list else none) -}}
 {%- endmacro -%}

@@ -133,8 +133,3 @@ message_accounts as (
     {%- endfor -%}
     {{- return(counts | join(',\n    ')) -}}
 {%- endmacro -%}
-
-{#- One list: models and tests read it. -#}
-{%- macro _account_names() -%}
-    {{- return(['applied', 'superseded', 'duplicate', 'control', 'unrouted', 'rejected']) -}}
-{%- endmacro -%}

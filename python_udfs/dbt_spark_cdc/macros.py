@@ -17,7 +17,16 @@ from zoneinfo import available_timezones
 
 import jinja2
 
-RENDERED_FOLDERS = ("_internal", "apply", "envelopes", "events", "values")
+RENDERED_FOLDERS = (
+    "_internal",
+    "apply",
+    "changes",
+    "formats",
+    "messages",
+    "parse",
+    "progress",
+    "types",
+)
 
 
 class CompilerError(Exception):

@@ -51,12 +51,24 @@ def test_every_format_writes_every_query(library: MacroLibrary) -> None:
                 assert query.lstrip().startswith("with ")
 
 
+def test_a_query_makes_its_format_once(repository: Path) -> None:
+    """All that reads a format has it as one argument, `fmt`."""
+    library = MacroLibrary(repository)
+    make, made = library["_format"], []
+    library._macros["_format"] = lambda *arguments: made.append(arguments[0]) or make(*arguments)
+    library.messages("raw", "canal")
+    library.decoded("raw", "debezium", "flat")
+    changes(library, format="oms")
+    changes(library, relation=None, messages="messages", format="drs")
+    assert made == ["canal", "debezium", "oms", "drs"]
+
+
 def test_each_rule_of_a_format_says_which_field_it_is_about(library: MacroLibrary) -> None:
     """A code stands for many rules: the detail is what a reader has to look at."""
     wrong = []
     for name, dialects in library.formats().items():
         for dialect in dialects:
-            for code, rules in library.call("_header_of", name, dialect)["errors"].items():
+            for code, rules in library.call("_format", name, dialect)["header"]["errors"].items():
                 details = re.findall(r"'detail', '([^']*)'", rules) if code == "fault" else rules
                 if isinstance(details, str):
                     wrong.append((name, dialect, code))

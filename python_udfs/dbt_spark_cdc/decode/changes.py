@@ -24,6 +24,7 @@ class Changes:
         """Check the options; raises UsageError."""
         self.library = library
         self.options = options
+        self._formats: dict[tuple[str, str | None], dict[str, Any]] = {}
         self._check_columns()
 
     def _check_columns(self) -> None:
@@ -60,10 +61,13 @@ class Changes:
 
     def splits_updates(self, file: File) -> bool:
         """Whether an update may be two messages."""
-        return bool(self._header(file).get("splits_updates"))
+        return bool(self._format(file)["header"]["splits_updates"])
 
-    def _header(self, file: File) -> dict[str, Any]:
-        return self.library.call("_header_of", file.format, file.dialect)
+    def _format(self, file: File) -> dict[str, Any]:
+        """What the macros know of a file's format, made once."""
+        if (file.format, file.dialect) not in self._formats:
+            self._formats[file.format, file.dialect] = self.library.call("_format", file.format, file.dialect)
+        return self._formats[file.format, file.dialect]
 
     def read(self, spark: SparkSession, batch: list[File], columns: dict[str, str] | None) -> None:
         """Fill the files' `rows` and `columns`; with `columns` the rows have only these, as declared."""
@@ -73,7 +77,7 @@ class Changes:
         inner = self.library.decoded("raw", batch[0].format, batch[0].dialect, RAW_COLUMNS, declared)
         typed = self._typed(spark, batch[0], columns) if columns else None
         # The texts of other formats stand in the message.
-        is_made_here = "document" in self._header(batch[0])
+        is_made_here = self._format(batch[0])["header"]["document"] is not None
         lines = {
             (id(file), message.topic, message.partition, message.offset): message.line
             for file, message in reversed(places)
@@ -118,13 +122,12 @@ class Changes:
         # Behind the check that asks for a key: without --key a row needs none to be shown.
         inner = self.library["spark__changes"](
             "raw",
-            file.format,
+            self._format(file),
             "*",
             file.keys.get(None, []),
             columns,
             None,
             None,
-            file.dialect,
             None,
             RAW_COLUMNS,
             "UTC",

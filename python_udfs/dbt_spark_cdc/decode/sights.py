@@ -33,7 +33,7 @@ class _Stranger(NamedTuple):
     advice: str
 
 
-# What stands around a message that is read without it, as macros/events/unreadable.sql says in a detail.
+# What stands around a message that is read without it, as macros/parse/unreadable.sql says in a detail.
 WRAPPINGS = {
     "list": "a list",
     "text_of_object": "a JSON text that holds an object",

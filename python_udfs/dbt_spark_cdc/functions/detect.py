@@ -44,7 +44,7 @@ def detect(value: str | None) -> Detected:
     exception.
 
     Sources: real messages of Canal 1.1.7, Debezium 3.5, Maxwell 1.22.6 and Flink 2.3; for the others the
-    vendors' pages, which the head of each file in macros/envelopes names.
+    vendors' pages, which the head of each file in macros/formats names.
 
     >>> detect('{"data": [{"id": 4}], "type": "INSERT"}')
     Detected(format='canal', dialect='flink', confidence=0.5)

@@ -47,7 +47,7 @@ CANAL_TYPES = _words(
 )
 CANAL_KEYS = _words("data database es id isDdl mysqlType old pkNames sql sqlType table ts type")
 
-# What macros/envelopes/debezium_connectors.sql lists; messages with cells are refused there.
+# What macros/formats/debezium/connectors.sql lists; messages with cells are refused there.
 DEBEZIUM_CONNECTORS = _words("mysql mariadb postgresql sqlserver oracle db2 informix vitess spanner TiCDC")
 DEBEZIUM_CONNECTORS_OF_CELLS = _words("cassandra scylla yugabytedb")
 DEBEZIUM_SOURCE = _words("source.version source.connector source.name")

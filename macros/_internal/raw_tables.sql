@@ -1,0 +1,91 @@
+{#- The table that the messages lie in, as Kafka gave them: its columns, and that it is one. -#}
+
+{#- Kafka's own names, as Spark's Kafka source and most sinks give them. `headers` is read only where it is named. -#}
+{%- macro _raw_columns(raw_columns) -%}
+    {%- set names = {
+        'topic': 'topic', 'partition': 'partition', 'offset': 'offset', 'timestamp': 'timestamp', 'key': 'key',
+        'value': 'value', 'headers': none,
+    } -%}
+    {%- do names.update(raw_columns or {}) -%}
+    {#- Numbers that stand as texts compare as texts. Of numbers Spark leaves the cast out, and a lake still skips files. -#}
+    {%- do names.update({
+        'partition': 'try_cast(' ~ names.partition ~ ' as int)', 'offset': 'try_cast(' ~ names.offset ~ ' as bigint)',
+    }) -%}
+    {{- return(names) -}}
+{%- endmacro -%}
+
+{%- macro _require_raw_table(macro, relation, raw_columns) -%}
+    {%- set names = ['topic', 'partition', 'offset', 'timestamp', 'key', 'value'] | reject('in', raw_columns or {}) | list -%}
+    {%- do spark_cdc._refuse_read_messages(macro, relation) -%}
+    {%- do spark_cdc._require_columns_in(
+        macro, 'relation', relation, names, 'a table with the columns ' ~ names | join(', '),
+        'Name those of another name: raw_columns={\'value\': \'payload\'}.'
+    ) -%}
+    {%- if spark_cdc._is_run() and not spark_cdc._goes_on() -%}
+        {%- do spark_cdc._require_raw_columns_in(macro, relation, raw_columns) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+{#- Its envelopes would be read once more, as messages of which each lacks what the format asks for. -#}
+{%- macro _refuse_read_messages(macro, relation) -%}
+    {%- set next_step = 'Write messages=ref(\'...\') for a model made by spark_cdc.messages.' if macro == 'changes'
+        else 'Name the table that holds the messages as Kafka has them.' -%}
+    {%- set name = spark_cdc._name_of_relation(relation) | string -%}
+    {%- for node in (graph.nodes.values() if execute else []) if node.relation_name == name and spark_cdc._kind_of(node) -%}
+        {%- set kind = spark_cdc._kind_of(node) -%}
+        {%- do spark_cdc._raise(
+            macro, 'relation', 'a raw table',
+            spark_cdc._show(node.name) ~ ', ' ~ ('a ' if kind[:4] == 'cdc_' else 'made by spark_cdc.') ~ kind, next_step
+        ) -%}
+    {%- endfor -%}
+    {%- if spark_cdc._is_run() and not spark_cdc._goes_on() -%}
+        {%- set found = run_query('describe query select * from ' ~ relation).columns[0].values() | map('lower') | list -%}
+        {%- if not ['kind', 'key_columns', 'column_types', 'transaction_id'] | reject('in', found) | list -%}
+            {%- do spark_cdc._raise(
+                macro, 'relation', 'a raw table', spark_cdc._show(name) ~ ', which has the columns that spark_cdc.messages makes', next_step
+            ) -%}
+        {%- endif -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+{#-
+    Whether the relation has the columns that `raw_columns` names. Of an expression Spark says it itself, of a query this small in a few
+    lines, and with the columns that it may be.
+-#}
+{%- macro _require_raw_columns_in(macro, relation, raw_columns) -%}
+    {%- if raw_columns -%}
+        {%- set found = run_query('describe query select * from ' ~ relation).columns[0].values() -%}
+    {%- endif -%}
+    {%- for name, expression in (raw_columns or {}).items() -%}
+        {%- if (expression | trim).strip('`') | lower in found | map('lower') -%}
+        {%- elif modules.re.fullmatch('`[^`]+`|(?!null$)[^\\W\\d]\\w*', expression | trim | lower) -%}
+            {%- do spark_cdc._raise(
+                macro, 'raw_columns', 'a mapping to columns of ' ~ spark_cdc._show(spark_cdc._name_of_relation(relation))
+                ~ ', which has ' ~ found | join(', '), spark_cdc._show(expression) ~ ' for `' ~ name ~ '`', 'Correct the name.'
+            ) -%}
+        {%- else -%}
+            {%- do run_query('describe query select ' ~ expression ~ ' as `' ~ name ~ '` from ' ~ relation) -%}
+        {%- endif -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
+{%- macro _require_raw_columns(macro, raw_columns) -%}
+    {%- if raw_columns is not none
+        and (raw_columns is not mapping or raw_columns.values() | reject('string') | list) -%}
+        {%- do spark_cdc._raise(
+            macro, 'raw_columns', 'a mapping of Kafka\'s names to the raw table\'s', spark_cdc._show(raw_columns),
+            'Write raw_columns={\'value\': \'payload\'}, or leave it out where the raw table has Kafka\'s own names.'
+        ) -%}
+    {%- endif -%}
+    {%- for name in raw_columns or {} -%}
+        {%- do spark_cdc._require_one_of(macro, 'raw_columns', name, spark_cdc._raw_columns(none).keys() | list) -%}
+    {%- endfor -%}
+    {#- By it a message is told from another one at its offset, of a topic that was made anew. -#}
+    {%- set timestamp = (raw_columns or {}).get('timestamp', '') -%}
+    {%- if modules.re.search('(?i)\\b(?:(?:current|local)_?timestamp|current_date|curdate|now *\\()|_metadata', timestamp) -%}
+        {%- do spark_cdc._raise(
+            macro, 'raw_columns', 'a mapping in which `timestamp` is the same whenever a message is read', spark_cdc._show(timestamp),
+            'Name the column that has Kafka\'s, or write \'timestamp\': \'cast(null as timestamp)\' where there is none.'
+        ) -%}
+    {%- endif -%}
+{%- endmacro -%}

@@ -1,0 +1,246 @@
+{#-
+    Messages -> one row per change of one source table, columns typed, the before image kept.
+
+    relation     raw messages (see `messages`), for a topic of one table or a few
+    messages     instead of `relation`: a model made by `messages`, so that one table's model reads its own messages only
+    format       the envelope: see `formats()`
+    table        the source table's name, exactly as the messages write it; '*' where they name none, or for every table
+    database, schema  further parts of the name, where the topic holds several tables of one name
+                 A star inside a name stands for any text: 'orders_*' are all shards of one table. The model then has the
+                 column _cdc_origin, the source table as database.schema.table (a dot inside a name is two), which current
+                 and history tables take into their key
+    key          the columns that identify a row: ['id']; [] of a table without a key: its changes are kept, and a current
+                 or history table over them names the columns that stand in for the key
+    columns      {'id': 'bigint', 'amount': 'decimal(20,4)', 'placed_at': 'timestamp_ntz from microseconds'}
+    time_zone    the zone of local times where an instant is declared, and of instants where a local time is declared
+
+    One row: the declared columns (of a delete: the old row's), then `change_columns()`:
+    _cdc_op          insert, update, delete, snapshot, truncate
+    _cdc_sequence    the source's own order: compare it, never a timestamp
+    _cdc_before      the row before the change, as far as the message tells; null where it does not
+    _cdc_absent      declared columns that the message does not carry: their stored value stays; null where all are there
+    _cdc_patches     of formats whose updates change parts of nested values (MongoDB): column -> what was done to its parts.
+                     Such a column is in _cdc_absent too; null where there is none
+    _cdc_error       code and detail; such a row is not applied. Details name columns and types, never values
+    _cdc_topic, _cdc_partition, _cdc_offset  the message; _cdc_offsets has partition and offset of both of an update in two
+    _cdc_batch       when the run began that made this row; of a table or view over a messages model, that read the message
+    _cdc_seen        what its messages' partitions held when they were read: by it the next run knows what is new
+
+    A message that cannot be read is a row with an error when `relation` is given (it may have been this table's), and is
+    left to the messages model otherwise.
+-#}
+{%- macro changes(
+    relation=none, format=none, table=none, key=none, columns=none, database=none, schema=none, dialect=none,
+    messages=none, raw_columns=none, time_zone='UTC'
+) -%}
+    {%- do spark_cdc._require_arguments('changes', varargs, kwargs, [
+        'relation', 'format', 'table', 'key', 'columns', 'database', 'schema', 'dialect', 'messages', 'raw_columns', 'time_zone',
+    ]) -%}
+    {%- set fmt = spark_cdc._format(format, dialect, 'changes') -%}
+    {%- if (relation is none) == (messages is none) -%}
+        {%- do spark_cdc._raise(
+            'changes', 'relation', 'given when `messages` is not, and only then',
+            'both' if messages is not none else 'neither',
+            'Pass a raw table first, or messages=ref(...) of a model made by spark_cdc.messages.'
+        ) -%}
+    {%- endif -%}
+    {%- if messages is not none and raw_columns is not none -%}
+        {%- do spark_cdc._raise(
+            'changes', 'raw_columns', 'left out beside `messages`', spark_cdc._show(raw_columns),
+            'A messages model has Kafka\'s own names: give raw_columns to spark_cdc.messages.'
+        ) -%}
+    {%- endif -%}
+    {%- for argument, source in {'relation': relation, 'messages': messages}.items() if source is not none -%}
+        {%- do spark_cdc._require_source('changes', argument, source) -%}
+    {%- endfor -%}
+    {%- if messages is not none -%}
+        {%- do spark_cdc._require_kind('changes', 'messages', [messages]) -%}
+    {%- endif -%}
+    {%- do spark_cdc._require_raw_columns('changes', raw_columns) -%}
+    {%- for argument, name in {'database': database, 'schema': schema, 'table': table}.items()
+        if name is not none or argument == 'table' -%}
+        {%- do spark_cdc._require_text('changes', argument, name, 'Write the source ' ~ argument ~ '\'s name as its messages do.') -%}
+    {%- endfor -%}
+    {%- if key != [] -%}
+        {%- do spark_cdc._require_names(
+            'changes', 'key', key, 'Name the columns that identify a row, such as key=[\'id\'], or key=[] where there are none.'
+        ) -%}
+    {%- endif -%}
+    {%- do spark_cdc._require_time_zone('changes', time_zone) -%}
+    {%- set parsed_columns = spark_cdc._columns(columns, 'changes') -%}
+    {%- if this is not none -%}
+        {%- do spark_cdc._require_names_of_a_table('changes', columns) -%}
+    {%- endif -%}
+    {%- for name in key -%}
+        {%- do spark_cdc._require_one_of(
+            'changes', 'key', name, columns.keys() | list, 'Declare it in `columns`, or take it out of `key`.'
+        ) -%}
+    {%- endfor -%}
+    {%- do spark_cdc._note_kind('changes', {
+        'spark_cdc.key': key, 'spark_cdc.raw_columns': raw_columns or {}, 'spark_cdc.arguments': spark_cdc._as_noted({
+            'format': format, 'dialect': fmt.dialect, 'database': database, 'schema': schema,
+            'table': table, 'key': key, 'time_zone': time_zone,
+        }, raw_columns, parsed_columns),
+    }) -%}
+    {%- do spark_cdc._require_spark('changes') -%}
+    {%- do spark_cdc._refuse_append_of_other_arguments('changes') -%}
+    {%- if messages is none -%}
+        {%- do spark_cdc._require_raw_table('changes', relation, raw_columns) -%}
+    {%- else -%}
+        {%- do spark_cdc._require_columns_in(
+            'changes', 'messages', messages, spark_cdc._message_columns(), 'a model made by spark_cdc.messages',
+            'A raw table is the first argument, `relation`.'
+        ) -%}
+        {%- do spark_cdc._require_format_of_messages(fmt, messages) -%}
+    {%- endif -%}
+    {%- if flags.WHICH == 'run-operation' -%}
+        {#- No operation wants this model's rows: `undeclared_columns` asks which columns its messages carry. -#}
+        {{- return(spark_cdc._carried_columns(
+            relation or messages, fmt, parsed_columns, spark_cdc._name_condition(database, schema, table),
+            messages is not none, spark_cdc._columns_of_source(messages, raw_columns)
+        )) -}}
+    {%- endif -%}
+    {%- set reading = spark_cdc._columns_to_read(
+        parsed_columns, key, spark_cdc._has_origin(database, schema, table),
+        fmt.rows.patches is not none
+    ) -%}
+    {%- if spark_cdc._is_run() and spark_cdc._is_full_refresh() -%}
+        {%- do spark_cdc._refuse_to_lose_history(
+            'changes', spark_cdc._messages_of_changes(this),
+            spark_cdc._positions_of_messages(relation or messages, none if messages else raw_columns), relation or messages
+        ) -%}
+    {%- endif -%}
+    {%- set query = spark_cdc._as_stored(adapter.dispatch('changes', 'spark_cdc')(
+        relation, fmt, table, key, reading.columns, database, schema, messages, raw_columns, time_zone
+    ), reading) -%}
+    {%- do spark_cdc._require_functions('changes', format, query) -%}
+    {%- if spark_cdc._is_run() and spark_cdc._fills_back() -%}
+        {%- do spark_cdc._fill_back(query, reading) -%}
+        {%- set query = spark_cdc._nothing_new() -%}
+    {%- endif -%}
+    {{- return(query) -}}
+{%- endmacro -%}
+
+{#- Messages of another format would all be rows with an error; those of another dialect might be read, and wrongly. -#}
+{%- macro _require_format_of_messages(fmt, messages) -%}
+    {%- set dialects = {} -%}
+    {%- for node in spark_cdc._models_behind(messages, 'messages') -%}
+        {%- for name, found in node.config.meta['spark_cdc.dialect_of'].items() -%}
+            {%- do dialects.setdefault(name, []).append(found) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- set of_messages = 'that of the messages in ' ~ spark_cdc._show(spark_cdc._name_of_relation(messages)) ~ ', ' -%}
+    {%- if dialects and fmt.name not in dialects -%}
+        {%- do spark_cdc._raise(
+            'changes', 'format', of_messages ~ dialects | sort | join(', '), spark_cdc._show(fmt.name),
+            'Write format=\'' ~ dialects | sort | first ~ '\', or name other messages.'
+        ) -%}
+    {%- elif dialects and fmt.dialect not in dialects[fmt.name] -%}
+        {%- do spark_cdc._raise(
+            'changes', 'dialect', of_messages ~ dialects[fmt.name][0], spark_cdc._show(fmt.named_dialect),
+            'Write dialect=\'' ~ dialects[fmt.name][0] ~ '\' in both models, or name other messages.'
+        ) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+{%- macro default__changes(
+    relation, fmt, table, key, columns, database, schema, messages, raw_columns, time_zone
+) -%}
+    {%- do spark_cdc._only_spark('changes') -%}
+{%- endmacro -%}
+
+{%- macro spark__changes(
+    relation, fmt, table, key, columns, database, schema, messages, raw_columns, time_zone
+) -%}
+    {%- set is_kept = spark_cdc._is_log() -%}
+    {%- set of_this_table = spark_cdc._name_condition(database, schema, table) -%}
+    {%- set source_columns = spark_cdc._columns_of_source(messages, raw_columns) -%}
+    {%- set where = "kind in ('rows', 'truncate') and " ~ of_this_table if messages else none -%}
+    {%- set has_origin = spark_cdc._has_origin(database, schema, table) -%}
+    {%- set reading = none -%}
+    {%- if spark_cdc._goes_on() and not spark_cdc._fills_back() -%}
+        {%- set reading = spark_cdc._changes_to_read(
+            relation or messages, source_columns, where, fmt.header.splits_updates, has_origin,
+            [fmt.name, fmt.named_dialect, of_this_table], finds_copies=messages is none
+        ) -%}
+        {%- if not reading.partitions and spark_cdc._is_run() -%}
+            {{- return(spark_cdc._nothing_new()) -}}
+        {%- endif -%}
+        {%- set reading = reading if reading.partitions else none -%}
+    {%- endif -%}
+with {% if reading and reading.read_again -%}
+read_again as (
+
+    {{ reading.read_again_query | indent(4) }}
+
+),
+
+{% endif -%}
+{% if messages -%}
+{{ spark_cdc._stored_messages(messages, where, reading, keeps_batch=not is_kept) }},
+{%- else -%}
+{{ spark_cdc._envelope(
+    relation, fmt, source_columns,
+    reading=reading,
+    leaves_out=['op', 'key_columns', 'ddl'] + (['column_types'] if 'column_types' not in spark_cdc._parts_to_type(fmt, columns) else []),
+    finds_taken_offsets=true
+) }},
+
+{{ spark_cdc._message_rows(fmt) }},
+{%- endif %}
+
+{{ spark_cdc._row_changes(
+    fmt,
+    none if messages else "(kind in ('rows', 'truncate') and " ~ of_this_table ~ ") or kind = 'unreadable'",
+    columns, key
+) }},
+
+{{ spark_cdc._typed_changes(
+    spark_cdc._last_changes(fmt), fmt, key, columns, time_zone, has_origin
+) }}
+{%- set joins_seen = spark_cdc._joins_seen(is_kept, reading) %}
+{%- if joins_seen %},
+
+{{ spark_cdc._seen_cte('raw_messages', reading) }}
+{%- endif %}
+
+select {{ '/*+ broadcast(topics_seen) */' if joins_seen }}
+    typed_changes.*,
+    {{ spark_cdc._seen_of_change(fmt.header.splits_updates, reading) if is_kept else 'cast(null as string)' }} as _cdc_seen
+from typed_changes
+{%- if joins_seen %}
+left join topics_seen on typed_changes._cdc_topic <=> topics_seen.topic
+{%- endif %}
+{%- if reading and reading.read_again %}
+-- a half that still waits for its partner has its row already, and so has what still cannot be read
+left anti join read_again
+    on (typed_changes._cdc_error.code = 'half_of_update' or typed_changes._cdc_op is null)
+    and typed_changes._cdc_topic = read_again.topic
+    and typed_changes._cdc_partition = read_again.partition
+    and typed_changes._cdc_offset = read_again.offset
+{%- endif %}
+{{ reading.seen_comment if reading }}
+{%- endmacro -%}
+
+{#-
+    What typing reads of a message beside its rows, of `column_types`, `key`, `value` and `headers`: the types that it names, and the
+    texts in which a value stands, with or without quotes. What is not read is not carried along.
+-#}
+{%- macro _parts_to_type(fmt, columns) -%}
+    {%- set parts, typed = [], [] -%}
+    {%- if fmt.rows.plain_text -%}
+        {{- return(['column_types', 'key', 'value', 'headers']) -}}
+    {%- endif -%}
+    {%- for column in columns -%}
+        {%- do typed.append(spark_cdc._decoded(fmt, 'text', column, 'UTC')) -%}
+    {%- endfor -%}
+    {%- for name in ['column_types', 'key', 'value', 'headers'] if modules.re.search('\\b' ~ name ~ '\\b', typed | join(' ')) -%}
+        {%- do parts.append(name) -%}
+    {%- endfor -%}
+    {{- return(parts) -}}
+{%- endmacro -%}
+
+{#- A messages model has Kafka's own names. -#}
+{%- macro _columns_of_source(messages, raw_columns) -%}
+    {{- return({'headers': 'headers'} if messages else raw_columns) -}}
+{%- endmacro -%}

@@ -1,0 +1,100 @@
+{#- The columns that every changes model has beside the source's own. One list: models, tests and materializations read it. -#}
+{%- macro change_columns() -%}
+    {{- return(adapter.dispatch('change_columns', 'spark_cdc')()) -}}
+{%- endmacro -%}
+
+{%- macro default__change_columns() -%}
+    {{- return([
+        '_cdc_op', '_cdc_sequence', '_cdc_committed_at', '_cdc_transaction_id', '_cdc_before', '_cdc_absent', '_cdc_error',
+        '_cdc_topic', '_cdc_partition', '_cdc_offset', '_cdc_offsets', '_cdc_batch', '_cdc_seen',
+    ]) -}}
+{%- endmacro -%}
+
+{#- These and those that only some changes models have; `reading` is that of `_columns_to_read`. -#}
+{%- macro _contract_columns(reading) -%}
+    {{- return(
+        (['_cdc_origin'] if reading.has_origin else []) + spark_cdc.change_columns()
+        + (['_cdc_patches'] if reading.has_patches else [])
+    ) -}}
+{%- endmacro -%}
+
+{#- Query: topic, partition and offset of each message of each change, of an update in two messages both; then `columns`. -#}
+{%- macro _messages_of_changes(changes, columns=[]) -%}
+    {{- return(
+        'select ' ~ (['_cdc_topic as topic', 'message.partition', 'message.offset'] + columns) | join(', ') ~ ' from ' ~ changes
+        ~ ' lateral view explode(_cdc_offsets) exploded as message'
+    ) -}}
+{%- endmacro -%}
+
+{#-
+    Condition on two rows of a changes model: `completed` is the whole update of which `pending` is a half. A half that came once
+    more behind its update is none that waits.
+-#}
+{%- macro _completes_half(completed, pending, has_origin=false) -%}
+    {%- set vendor_sequence = 'slice({0}._cdc_sequence, 1, size({0}._cdc_sequence) - 2)' -%}
+    {%- set conditions = [
+        pending ~ "._cdc_error.code = 'half_of_update'",
+        completed ~ "._cdc_op = 'update'",
+        completed ~ '._cdc_error is null',
+        completed ~ '._cdc_topic = ' ~ pending ~ '._cdc_topic',
+        vendor_sequence.format(completed) ~ ' = ' ~ vendor_sequence.format(pending),
+    ] -%}
+    {%- if has_origin -%}
+        {%- do conditions.append(completed ~ '._cdc_origin <=> ' ~ pending ~ '._cdc_origin') -%}
+    {%- endif -%}
+    {{- return(conditions | join(' and ')) -}}
+{%- endmacro -%}
+
+{#-
+    Condition on two rows of a changes model: `whole` was read from a copy of the message of which another copy, `unread`, was cut or
+    damaged; both stand at one offset. What such a copy says is all that the message says.
+-#}
+{%- macro _is_whole_copy(whole, unread) -%}
+    {{- return([
+        unread ~ '._cdc_op is null',
+        unread ~ "._cdc_error.code <> 'offset_taken'",
+        whole ~ '._cdc_op is not null',
+        whole ~ '._cdc_topic = ' ~ unread ~ '._cdc_topic',
+        whole ~ '._cdc_partition = ' ~ unread ~ '._cdc_partition',
+        whole ~ '._cdc_offset = ' ~ unread ~ '._cdc_offset',
+    ] | join(' and ')) -}}
+{%- endmacro -%}
+
+{#- The same of two rows of a messages model. At another time it is another message, of a topic that was made anew. -#}
+{%- macro _is_whole_message(whole, unread) -%}
+    {{- return([
+        unread ~ '.error is not null',
+        whole ~ '.error is null',
+        whole ~ '.topic = ' ~ unread ~ '.topic',
+        whole ~ '.partition = ' ~ unread ~ '.partition',
+        whole ~ '.offset = ' ~ unread ~ '.offset',
+        whole ~ '.timestamp <=> ' ~ unread ~ '.timestamp',
+    ] | join(' and ')) -}}
+{%- endmacro -%}
+
+{#-
+    The arrays of an open version as one text, from which the next run has them: Iceberg reads a scan with an array in it row by
+    row, and each run looks through all open versions for those of its keys.
+-#}
+{%- macro _arrays_as_text(absent='_cdc_absent') -%}
+    {{- return(
+        'case when valid_to is null then to_json(struct(_cdc_sequence, ' ~ absent ~ ' as _cdc_absent, _cdc_last_sequence)) end'
+    ) -}}
+{%- endmacro -%}
+
+{#- Name of an array -> SQL of it from that text, of `stored`. -#}
+{%- macro _stored_arrays() -%}
+    {%- set types = {
+        '_cdc_sequence': 'array<decimal(20,0)>', '_cdc_absent': 'array<string>', '_cdc_last_sequence': 'array<decimal(20,0)>',
+    } -%}
+    {%- set arrays = {} -%}
+    {%- for name, type in types.items() -%}
+        {%- do arrays.update({name: "from_json(stored._cdc_arrays, '" ~ name ~ ' ' ~ type ~ "')." ~ name}) -%}
+    {%- endfor -%}
+    {{- return(arrays) -}}
+{%- endmacro -%}
+
+{#- What becomes of a message; one list: models and tests read it. -#}
+{%- macro _account_names() -%}
+    {{- return(['applied', 'superseded', 'duplicate', 'control', 'unrouted', 'rejected']) -}}
+{%- endmacro -%}

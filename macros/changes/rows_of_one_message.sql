@@ -1,0 +1,52 @@
+{#-
+    Whether a row of a message goes on from an earlier row of it: that one changed the row in place, or gave it the key that it
+    leaves now. Its old key then ends behind that earlier row, and not, as that of rows which change places, before all rows.
+
+    Rows that change places hold other values than the row whose key they take, or the keys go round, each left by one row.
+    Evaluated for updates of the key that are not the first row of their message. `overlays` as `_format` has it, `key` as names.
+-#}
+{%- macro _goes_on_in_message(overlays, key) -%}
+    {%- set new_key, old_key = [], [] -%}
+    {%- for name in key -%}
+        {%- set name = spark_cdc._literal(name) -%}
+        {%- set new_value = 'element_at(row.image, ' ~ name ~ ')' -%}
+        {%- do new_key.append(new_value) -%}
+        {%- do old_key.append(
+            'case when map_contains_key(row.before, ' ~ name ~ ') then element_at(row.before, ' ~ name ~ ')'
+            ~ (' else ' ~ new_value if overlays) ~ ' end'
+        ) -%}
+    {%- endfor -%}
+    {%- set new_key, old_key = 'array(' ~ new_key | join(', ') ~ ')', 'array(' ~ old_key | join(', ') ~ ')' -%}
+    {%- set all_rows -%}
+        transform(rows, row -> named_struct(
+            'image', row.image, 'key', {{ new_key }}, 'old_key', {{ old_key }}
+        ))
+    {%- endset -%}
+    {%- set same_values -%}
+        forall(map_keys(earlier.image), name ->
+            case
+                when map_contains_key(row.before, name) then element_at(row.before, name)
+                {%- if overlays %}
+                when map_contains_key(row.image, name) then element_at(row.image, name)
+                {%- endif %}
+                else element_at(earlier.image, name)
+            end <=> element_at(earlier.image, name)
+        )
+    {%- endset -%}
+    {%- set keys_go_round -%}
+        forall(all_rows, left -> left.old_key <=> left.key or (
+            exists(all_rows, taken -> not taken.old_key <=> taken.key and taken.key <=> left.old_key)
+            and size(filter(all_rows, other -> not other.old_key <=> other.key and other.old_key <=> left.old_key)) = 1
+        ))
+    {%- endset -%}
+    {%- set goes_on -%}
+        exists(slice(all_rows, 1, position), earlier ->
+            earlier.key <=> {{ old_key }}
+            and (earlier.old_key <=> earlier.key or ({{ same_values }} and not {{ keys_go_round }}))
+        )
+    {%- endset -%}
+    {{- return(
+        "case when position > 0 and row.op = 'update' then case when not " ~ old_key ~ ' <=> ' ~ new_key
+        ~ ' then ' ~ spark_cdc._let('all_rows', all_rows, goes_on) ~ ' else false end else false end'
+    ) -}}
+{%- endmacro -%}

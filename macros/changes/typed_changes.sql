@@ -1,0 +1,217 @@
+{#-
+    The CTE `typed_changes`: images of texts -> the declared columns and the contract's columns.
+
+    A value that is there but does not fit its declared type exactly makes the row an error.
+-#}
+{%- macro _typed_changes(source, fmt, key, columns, time_zone, has_origin=false) -%}
+    {%- set header, rows = fmt.header, fmt.rows -%}
+    {%- set overlays = rows.overlays -%}
+    {%- set patchable = spark_cdc._patchable(columns, key) -%}
+    {#- The two halves of an update are two messages. -#}
+    {%- set message_before = 'before_value' if header.splits_updates else 'value' -%}
+    {%- set names = columns | map(attribute='literal') | join(', ') -%}
+    {#- What is wrong with a column, and what names it: of the row before only where the row itself has nothing. -#}
+    {%- set keyless, unfit, scales, may_be_absent = [], [], [], [] -%}
+    {%- for column in columns -%}
+        {%- set declaration = spark_cdc._declaration(column) -%}
+        {%- set text, text_before = spark_cdc._text_in('image', column), spark_cdc._text_in('before', column) -%}
+        {%- do may_be_absent.append(text ~ ' is null') -%}
+        {%- if column.name in key -%}
+            {%- do keyless.append({
+                column.name: text ~ ' is null',
+                'before ' ~ column.name: "op = 'update' and " ~ text_before ~ ' is null and map_contains_key(before, '
+                    ~ column.literal ~ ')',
+            }) -%}
+        {%- endif -%}
+        {%- set no_value = 'typed_row.' ~ column.quoted ~ ' is null and ' ~ text ~ ' is not null' -%}
+        {%- if rows.patches and column.family == 'string' and column in patchable -%}
+            {%- set no_value = no_value ~ ' or contains(patches[' ~ column.literal ~ "], '\\uFFFD')" -%}
+        {%- endif -%}
+        {%- do unfit.append({
+            declaration: no_value,
+            'before ' ~ declaration: 'typed_before.' ~ column.quoted ~ ' is null and ' ~ text_before ~ ' is not null',
+        }) -%}
+        {%- if rows.type_scale and column.family == 'decimal' and column.encoding == 'base64' -%}
+            {%- set type_scale = rows.type_scale | replace('{}', column.source_type) -%}
+            {%- do scales.append(
+                'case when ' ~ type_scale ~ " not in ('', '" ~ column.scale ~ "') and (" ~ unfit[-1].values() | join(' or ')
+                ~ ') then concat(' ~ spark_cdc._literal(column.name ~ ': the schema of the message says scale ') ~ ', ' ~ type_scale
+                ~ ') end'
+            ) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- set unfit_detail = "concat_ws(', ', " ~ (['unfit'] + scales) | join(', ') ~ ')' if scales else 'unfit' -%}
+{%- set plain_text = fmt.plain_text(columns, fmt.dialect) if rows.plain_text %}
+{%- if plain_text -%}
+plain_rows as (
+
+    select
+        *,
+        case
+            when {{ fmt.may_not_be_plain(columns) }}
+                then transform(array(image, before), row -> transform_values(row, (name, text) -> {{ plain_text | indent(16) }}))
+            else array(image, before)
+        end as rows
+    from {{ source }}
+
+),
+
+plain_changes as (
+
+    select
+        * except (image, before, rows),
+        rows[0] as image,
+        rows[1] as before
+    from plain_rows
+
+),
+
+{% endif -%}
+-- in structs, because a column of the source may have any name, also one that is used here
+typed_rows as (
+
+    select
+        *,
+        named_struct(
+            {%- for column in columns %}
+            {%- set typed = spark_cdc._decoded(fmt, spark_cdc._text_in('image', column), column, time_zone) %}
+            {{ column.literal }}, {{ typed | indent(12) }}{{ ',' if not loop.last }}
+            {%- endfor %}
+        ) as typed_row,
+        named_struct(
+            {%- for column in columns %}
+            {%- set text = spark_cdc._text_in('before', column) %}
+            {%- set typed = spark_cdc._decoded(fmt, text, column, time_zone, message_before) %}
+            {{ column.literal }}, {{ typed | indent(12) }}{{ ',' if not loop.last }}
+            {%- endfor %}
+        ) as typed_before
+    from {{ 'plain_changes' if plain_text else source }}
+
+),
+
+checked_rows as (
+
+    select
+        *,
+        {%- if keyless %}
+        {{ spark_cdc._named(keyless) | indent(8) }} as keyless,
+        {%- endif %}
+        {%- if rows.patches %}
+        {{ spark_cdc._wrong_patches(columns, patchable) | indent(8) }} as wrong_patches,
+        {%- endif %}
+        {{ spark_cdc._named(unfit) | indent(8) }} as unfit,
+        case
+            when op in ('delete', 'truncate'){{ ' or complete' if rows.complete }} then null
+            when {{ may_be_absent | join(' or ') }}
+                then nullif(array_except(array({{ names }}), map_keys(image)), cast(array() as array<string>))
+        end as absent
+    from typed_rows
+
+),
+
+typed_changes as (
+
+    select
+        {%- if has_origin %}
+        concat_ws('.', replace(database_name, '.', '..'), replace(schema_name, '.', '..'), replace(table_name, '.', '..'))
+            as _cdc_origin,
+        {%- endif %}
+        {%- for column in columns %}
+        typed_row.{{ column.quoted }},
+        {%- endfor %}
+        op as _cdc_op,
+        sequence as _cdc_sequence,
+        committed_at as _cdc_committed_at,
+        transaction_id as _cdc_transaction_id,
+        case when before is not null then named_struct(
+            {%- for column in columns %}
+            {%- set value = 'typed_before.' ~ column.quoted %}
+            {#- What `before` leaves out is what the row has. -#}
+            {%- if overlays or rows.keeps_key and column.name in key %}
+            {%- set value = 'if(map_contains_key(before, ' ~ column.literal ~ '), ' ~ value ~ ', typed_row.' ~ column.quoted ~ ')' %}
+            {%- endif %}
+            {{ column.literal }}, {{ value }}{{ ',' if not loop.last }}
+            {%- endfor %}
+        ) end as _cdc_before,
+        absent as _cdc_absent,
+        {%- if rows.patches %}
+        {{ spark_cdc._patches_of(patchable) }} as _cdc_patches,
+        {%- endif %}
+        case
+            when error is not null then error
+            when op = 'truncate' then null
+            {%- if rows.op_columns_of_others %}
+            {{ spark_cdc._when_op_column_of_others(columns | map(attribute='name') | list) }}
+            {%- endif %}
+            when half is not null then {{ spark_cdc._error_of('half_of_update', 'half') }}
+            when op = 'update' and image is null then {{ spark_cdc._error('no_after_image', 'the row after the update is missing') }}
+            {%- if not header.splits_updates %}
+            when {{ spark_cdc._has_duplicate_column('image') }} then {# -#}
+                {{ spark_cdc._name_twice_error('map_keys(image)', 'the row') }}
+            {%- if overlays %}
+            when {{ spark_cdc._has_duplicate_column('before') }} then {# -#}
+                {{ spark_cdc._name_twice_error('map_keys(before)', 'the row before') }}
+            {%- else %}
+            when not map_keys(before) <=> map_keys(image) and {{ spark_cdc._has_duplicate_column('before') }} then {# -#}
+                {{ spark_cdc._name_twice_error('map_keys(before)', 'the row before') }}
+            {%- endif %}
+            {%- endif %}
+            {%- if keyless %}
+            when keyless is not null then {{ spark_cdc._error_of('key_missing', 'keyless') }}
+            {%- endif %}
+            {%- if rows.absent_is_error %}
+            when absent_is_error and size(absent) > 0 then {{ spark_cdc._error_of('null_left_out', "array_join(absent, ', ')") }}
+            {%- endif %}
+            {%- if overlays %}
+            -- what the row before lists has changed, to a value that nobody knows
+            when absent is not null and arrays_overlap(absent, map_keys(before)) then {# -#}
+                {{ spark_cdc._error_of('null_left_out', "array_join(array_intersect(absent, map_keys(before)), ', ')") }}
+            {%- endif %}
+            {%- if rows.patches %}
+            when wrong_patches is not null then {{ spark_cdc._error_of('patch_of_nested_value', 'wrong_patches') }}
+            {%- endif %}
+            when unfit is not null then {{ spark_cdc._error_of('value_does_not_fit', unfit_detail) }}
+        end as _cdc_error,
+        topic as _cdc_topic,
+        partition as _cdc_partition,
+        offset as _cdc_offset,
+        offsets as _cdc_offsets,
+        batch as _cdc_batch
+    from checked_rows
+
+)
+{%- endmacro -%}
+
+{#- The branch of a CASE for a row with an operation column of another tool that is not `declared`. -#}
+{%- macro _when_op_column_of_others(declared) -%}
+    {%- set names = 'array_except(op_columns_of_others, cast(array(' ~ spark_cdc._literals(declared) ~ ') as array<string>))' -%}
+    {%- set detail = 'concat(array_join(' ~ names ~ ", ', '), ': an operation column of another tool; declare it if it is a column of "
+        ~ "the table')" -%}
+    {{- return('when size(' ~ names ~ ') > 0 then ' ~ spark_cdc._error_of('other_structure', detail)) -}}
+{%- endmacro -%}
+
+{#- SQL of a value. A number is no bytes, in whatever format: of a Python function's own texts none is one. -#}
+{%- macro _decoded(fmt, text, column, time_zone, message='value') -%}
+    {%- set typed = fmt.value(text, column, time_zone, fmt.dialect) -%}
+    {%- if fmt.rows.exact or fmt.rows.plain_text -%}
+        {{- return(typed) -}}
+    {%- endif -%}
+    {{- return(spark_cdc._only_in_quotes(text, column, typed, fmt.rows.value_names or '{}', message)) -}}
+{%- endmacro -%}
+
+{%- macro _declaration(column) -%}
+    {{- return(column.name ~ ': ' ~ column.type ~ (' from ' ~ column.encoding if column.encoding else '')) -}}
+{%- endmacro -%}
+
+{#- SQL: all names of which the condition holds, with commas between, NULL of none. Of each mapping in `found` the first counts. -#}
+{%- macro _named(found) -%}
+    {%- set names = [] -%}
+    {%- for conditions in found -%}
+        {%- set cases = [] -%}
+        {%- for name, condition in conditions.items() -%}
+            {%- do cases.append(' when ' ~ condition ~ ' then ' ~ spark_cdc._literal(name)) -%}
+        {%- endfor -%}
+        {%- do names.append('\n    case' ~ cases | join ~ ' end') -%}
+    {%- endfor -%}
+    {{- return("nullif(concat_ws(', '," ~ names | join(',') ~ "\n), '')") -}}
+{%- endmacro -%}

@@ -1,0 +1,250 @@
+{#-
+    Canal JSON (FlatMessage): many rows in a message, images of texts, a partial image of the old values.
+    Facts: github.com/alibaba/canal, MQMessageUtils, LogEventConvert and FlatMessage; docs/formats/canal.md.
+
+    Order: (offset, position in the message). `id` is shared by the messages of a batch and starts again with the server,
+    `es` is whole seconds of the statement: neither orders anything. Messages of one key stand in one partition, as Canal
+    sends them.
+
+    Dialects, the products that write the same fields: `canal` (default), `ticdc` (ordered by `_tidb.commitTs`), `tencent`,
+    `dts` (Alibaba Cloud), `flink`, `seatunnel`, `oms` (OceanBase), `cloudcanal`, `dataarts` (Huawei). What each writes in
+    another way stands in docs/formats/canal.md.
+-#}
+{%- macro default__canal_schema(dialect, with_types) -%}
+struct<
+    database: string,
+    `table`: string,
+    type: string,
+    isDdl: boolean,
+    sql: string,
+    es: bigint,
+    gtid: string,
+    pkNames: array<string>,
+    {{ 'mysqlType: map<string,string>,' if with_types }}
+    data: {{ 'map<string,string>' if dialect == 'seatunnel' else 'array<map<string,string>>' }},
+    old: array<map<string,string>>
+    {{- ', _tidb: map<string,string>' if dialect in ['canal', 'ticdc'] }}
+    {{- ', isHeartbeat: boolean' if dialect == 'dataarts' }}
+>
+{%- endmacro -%}
+
+{%- macro default__canal_header(dialect) -%}
+    {%- set rows = ['INSERT', 'UPDATE', 'DELETE', 'INIT', 'ROW'] -%}
+    {%- set ddl = ['CREATE', 'ALTER', 'ERASE', 'RENAME', 'CINDEX', 'DINDEX', 'QUERY'] -%}
+    {%- set heartbeats = ['MHEARTBEAT', 'TIDB_WATERMARK'] + (['HEARTBEAT'] if dialect == 'oms' else []) -%}
+    {%- set control = ['GTID', 'XACOMMIT', 'XAROLLBACK'] + heartbeats -%}
+    {%- set commit_ts = spark_cdc._whole_number("message._tidb['commitTs']") -%}
+    {%- set may_be_ticdc = dialect in ['canal', 'ticdc'] -%}
+    {#- A message above the broker's limit names the key alone, or the place where the row was put. -#}
+    {%- set key_alone = "(message.type in ('INSERT', 'UPDATE') and (coalesce(message._tidb['onlyHandleKey'], 'false') <> 'false' "
+        ~ "or coalesce(message._tidb['claimCheckLocation'], '') <> ''))" -%}
+    {%- set key_twice = spark_cdc._names_twice('map_keys(message._tidb)') -%}
+    {%- set no_sequence = '(message.type in (' ~ spark_cdc._literals(rows + ['TRUNCATE']) ~ ') and ' ~ commit_ts ~ ' is null)' -%}
+    {%- set kind -%}
+        case
+            {%- if dialect == 'dataarts' %}
+            when message.isHeartbeat then 'heartbeat'
+            {%- endif %}
+            when message.type = 'TRUNCATE' then 'truncate'
+            when message.type in ({{ spark_cdc._literals(rows) }}) then 'rows'
+            when message.type in ({{ spark_cdc._literals(ddl) }}) {{ 'or message.isDdl ' if dialect == 'cloudcanal' }}then 'ddl'
+            when message.type in ({{ spark_cdc._literals(heartbeats) }}) then 'heartbeat'
+            else 'other'
+        end
+    {%- endset -%}
+    {%- set is_row = 'message.type in (' ~ spark_cdc._literals(rows) ~ ')' -%}
+    {%- set list = spark_cdc._canal_list(dialect) -%}
+    {#- Of a statement that empties a table the type must say so. -#}
+    {%- set truncate_fault = spark_cdc._truncate_fault(
+        'message.sql', "case when message.type = 'TRUNCATE' then message.`table` else '' end", 'message.database', 'sql'
+    ) -%}
+    {%- set unknown_op = {} -%}
+    {%- set is_unknown = 'message.type not in (' ~ spark_cdc._literals(rows + ddl + control + ['TRUNCATE']) ~ ')' -%}
+    {%- if dialect == 'cloudcanal' -%}
+        {#- The page does not list the words of a DDL: the flag says it, and the statement what it does. -#}
+        {%- set is_unknown = is_unknown ~ " and not (coalesce(message.isDdl, false) and trim(message.sql) <> '')" -%}
+        {%- do unknown_op.update({
+            'sql: a statement that changes rows': 'message.isDdl and ' ~ spark_cdc._changes_rows('message.sql')
+        }) -%}
+    {%- elif dialect == 'oms' -%}
+        {#- `sql` is said to be empty: of these words QUERY alone may stand for a truncate. -#}
+        {%- do unknown_op.update({
+            'sql: missing, and a QUERY may be a TRUNCATE': "message.type = 'QUERY' and coalesce(trim(message.sql), '') = ''"
+        }) -%}
+    {%- endif -%}
+    {%- do unknown_op.update({
+        'type: not an operation of the format': is_unknown,
+        'isDdl: true, and type is a row operation': is_row ~ ' and coalesce(message.isDdl, false)',
+    }) -%}
+    {%- set other_structure = {
+        'data: rows, and type is not a row operation': 'not ' ~ is_row ~ ' and size(message.data) > 0',
+        'old: rows, and type is not a row operation': 'not ' ~ is_row ~ ' and size(message.old) > 0',
+        'old: a row in an insert': "message.type in ('INSERT', 'INIT', 'ROW') and " ~ spark_cdc._holds_a_row('message.old'),
+        'sql: not the TRUNCATE that type says': "message.type = 'TRUNCATE' and " ~ spark_cdc._is_no_truncate('message.sql'),
+        'isDdl: false, and the TRUNCATE has no statement': "message.type = 'TRUNCATE' and not coalesce(message.isDdl, true) and "
+            ~ spark_cdc._is_no_statement("coalesce(message.sql, '')"),
+    } -%}
+    {%- if dialect == 'seatunnel' -%}
+        {%- do other_structure.update({'old: a row, which this dialect does not have': spark_cdc._holds_a_row('message.old')}) -%}
+    {%- else -%}
+        {%- do other_structure.update({
+            'old: another row than data has, in a DELETE': "message.type = 'DELETE' and " ~ spark_cdc._holds_a_row('message.data')
+                ~ ' and ' ~ spark_cdc._other_rows('message.old', 'message.data')
+        }) -%}
+    {%- endif -%}
+    {%- if dialect == 'dataarts' -%}
+        {%- do other_structure.update({
+            'isHeartbeat: true, and type is not UPDATE': "message.isHeartbeat and message.type <> 'UPDATE'"
+        }) -%}
+    {%- endif -%}
+    {%- if dialect == 'tencent' -%}
+        {%- do other_structure.update({
+            'es: neither seconds of 10 digits nor milliseconds of 13': 'message.es between 10000000000 and 999999999999',
+            'es: beyond the year 9999 as milliseconds': spark_cdc._beyond_the_calendar('message.es'),
+        }) -%}
+    {%- else -%}
+        {%- do other_structure.update(spark_cdc._rules_of_milliseconds('es', 'message.es')) -%}
+    {%- endif -%}
+    {%- do other_structure.update(spark_cdc._rules_of_names({'database': 'message.database', 'table': 'message.`table`'})) -%}
+    {%- set no_rows = {} -%}
+    {%- if dialect not in ['cloudcanal', 'flink', 'seatunnel'] -%}
+        {#- DRS has such a row too, with other values, so it is read only where the dialect is named. -#}
+        {%- do no_rows.update({
+            'data: no row; old has it, as in the dialects flink and cloudcanal and in the format drs': "message.type = 'DELETE' and "
+                ~ 'coalesce(size(message.data), 0) < 1 and ' ~ spark_cdc._holds_a_row('message.old')
+        }) -%}
+    {%- endif -%}
+    {%- set other_shape, bracket = ['a list, as in the dialect flink, not a row', '\\['] if dialect == 'seatunnel'
+        else ['an object, as in the dialect seatunnel, not a list of rows', '\\{'] -%}
+    {%- do no_rows.update({
+        'data: ' ~ other_shape: is_row ~ " and message.data is null and value rlike r'\"data\"\\s*+:\\s*+" ~ bracket ~ "'",
+        'data: no row': is_row ~ ' and coalesce(size(' ~ list ~ '), 0) < 1',
+        ('data' if dialect == 'seatunnel' else 'data[]') ~ ': a row without columns': is_row ~ ' and exists(' ~ list
+            ~ ', image -> coalesce(size(image), 0) < 1)',
+    }) -%}
+    {#- DRS has Canal's fields beside this one, and another order, other binaries and another row before. -#}
+    {%- set errors = {
+        'other_format': {
+            'type: missing': 'message.type is null',
+            'columnType: Huawei DRS writes it, see the format drs': "array_contains(key_names, 'columnType')",
+        },
+        'unknown_op': unknown_op,
+        'fault': truncate_fault,
+        'other_structure': other_structure,
+        'no_rows': no_rows,
+    } -%}
+    {%- if dialect == 'ticdc' -%}
+        {%- do errors.update({
+            'duplicate_key': {'_tidb: a field stands twice': key_twice},
+            'no_sequence': {'_tidb.commitTs: not a whole number': no_sequence},
+        }) -%}
+    {%- endif -%}
+    {%- if may_be_ticdc -%}
+        {%- do errors.update({'no_image': {
+            'data: the key alone, as _tidb.onlyHandleKey or _tidb.claimCheckLocation says': key_alone
+        }}) -%}
+    {%- endif -%}
+    {%- if dialect != 'seatunnel' -%}
+        {%- do errors.update({'array_lengths_differ': {
+            'old: not as many rows as data': "message.type = 'UPDATE' and size(message.old) > 0 "
+                ~ 'and size(message.old) <> size(message.data)'
+        }}) -%}
+    {%- endif -%}
+    {%- set key_columns = 'message.pkNames' -%}
+    {%- if dialect == 'oms' -%}
+        {#- The vendor's samples name columns that the row does not have. -#}
+        {%- set key_columns = 'case when size(array_except(message.pkNames, map_keys(get(message.data, 0)))) = 0 '
+            ~ 'then message.pkNames end' -%}
+    {%- endif -%}
+    {#- Tencent writes seconds in DDL and milliseconds in rows: as milliseconds 11 digits would be before any MySQL. -#}
+    {%- set es = 'case when message.es between -99999999999 and 99999999999 then message.es * 1000 else message.es end'
+        if dialect == 'tencent' else 'message.es' -%}
+    {{- return({
+        'kind': kind,
+        'database_name': 'message.database',
+        'schema_name': none,
+        'table_name': 'message.`table`',
+        'names_table': dialect not in ['flink', 'seatunnel'],
+        'op': 'message.type',
+        'sequence': 'array_compact(array(' ~ commit_ts ~ '))' if dialect == 'ticdc' else 'cast(array() as array<decimal(20,0)>)',
+        'committed_at': spark_cdc._instant('case when message.es > 0 then ' ~ es ~ ' end', 'milliseconds'),
+        'transaction_id': "nullif(message.gtid, '')",
+        'key_columns': key_columns,
+        'column_types': spark_cdc._types_once('message.mysqlType'),
+        'ddl': "nullif(message.sql, '')",
+        'errors': errors,
+    }) -}}
+{%- endmacro -%}
+
+{#-
+    The rows of a message. A row that CloudCanal or Flink CDC before 3.3 deletes may stand in `old` alone: it can mean no other
+    row. SeaTunnel 2.3.5 writes the row itself in the place of the list.
+-#}
+{%- macro _canal_list(dialect) -%}
+    {%- if dialect in ['cloudcanal', 'flink'] -%}
+        {{- return("case when message.type = 'DELETE' and not " ~ spark_cdc._holds_a_row('message.data')
+            ~ ' then message.old else message.data end') -}}
+    {%- elif dialect == 'seatunnel' -%}
+        {{- return('case when message.data is not null then array(message.data) end') -}}
+    {%- endif -%}
+    {{- return('message.data') -}}
+{%- endmacro -%}
+
+{#-
+    `old` lists what changed (some dialects list all): the row before is `data` overlaid by `old`, by key presence. Flink always
+    lists all, but may be told to leave out nulls: what one of the two rows lacks is then unknown.
+-#}
+{%- macro default__canal_rows(dialect) -%}
+    {%- set overlays = dialect not in ['flink', 'seatunnel'] -%}
+    {%- set deleted = 'cast(map() as map<string,string>)' if overlays else 'element' -%}
+    {%- set before = 'get(message.old, position)' -%}
+    {%- if dialect == 'cloudcanal' -%}
+        {#- As in its own format, an old row without columns tells nothing. -#}
+        {%- set before = 'case when size(' ~ before ~ ') > 0 then ' ~ before ~ ' end' -%}
+    {%- endif -%}
+    {%- set leaves_out_nulls = "message.type = 'UPDATE' and "
+        ~ 'size(array_except(map_keys(get(message.old, position)), map_keys(element))) > 0' -%}
+    {#- OMS writes `old` of every update. -#}
+    {%- set key_unknown = "case when message.type = 'UPDATE' and get(message.old, position) is null "
+        ~ 'then cast(map() as map<string,string>) end' -%}
+    {{- return({
+        'each': spark_cdc._canal_list(dialect),
+        'op': "case message.type when 'DELETE' then 'delete' when 'UPDATE' then 'update' when 'INSERT' then 'insert' else 'snapshot' end",
+        'image': 'element',
+        'before': "case message.type when 'DELETE' then " ~ deleted ~ " when 'UPDATE' then " ~ before ~ ' end',
+        'overlays': overlays,
+        'absent_is_error': leaves_out_nulls if dialect == 'flink' else none,
+        'old_key': key_unknown if dialect == 'oms' else none,
+        'long_numbers': dialect == 'oms',
+    }) -}}
+{%- endmacro -%}
+
+{#-
+    Binaries are Latin-1 characters; ENUM and SET are numbers, whose labels stand in mysqlType. Where a product's page does not
+    say how it writes binaries, none fits until the column says `from ...`.
+-#}
+{%- macro default__canal_value(text, column, time_zone, dialect) -%}
+    {%- if dialect == 'oms' and column.encoding in ['enum', 'set'] -%}
+        {#- OceanBase writes the labels themselves. -#}
+        {{- return('cast(null as string)') -}}
+    {%- elif dialect == 'oms' -%}
+        {{- return(adapter.dispatch('oms_value', 'spark_cdc')(text, column, time_zone, 'default')) -}}
+    {%- endif -%}
+    {%- if column.encoding in ['enum', 'set'] -%}
+        {{- return(spark_cdc._mysql_label(text, column.source_type, column.encoding)) -}}
+    {%- endif -%}
+    {%- if column.family == 'binary' and column.encoding is none -%}
+        {%- if dialect in ['tencent', 'dts', 'cloudcanal', 'dataarts', 'seatunnel'] -%}
+            {{- return('cast(null as binary)') -}}
+        {%- endif -%}
+        {{- return(spark_cdc.decode_binary(text, 'base64' if dialect == 'flink' else 'latin1')) -}}
+    {%- endif -%}
+    {%- if dialect == 'tencent' and column.family in ['timestamp', 'timestamp_ntz'] and column.encoding in [none, 'text'] -%}
+        {#- Tencent DTS puts a space before the offset: 2021-05-17 07:22:42 +00:00. -#}
+        {{- return(spark_cdc.value(spark_cdc._without_blank_before_offset(text), column, time_zone)) -}}
+    {%- endif -%}
+    {%- if dialect == 'cloudcanal' and column.family in ['timestamp', 'timestamp_ntz'] and column.encoding in [none, 'text'] -%}
+        {{- return(spark_cdc.value(spark_cdc._with_offset_minutes(text), column, time_zone)) -}}
+    {%- endif -%}
+    {{- return(spark_cdc.value(text, column, time_zone)) -}}
+{%- endmacro -%}

@@ -1,0 +1,155 @@
+{#-
+    Alibaba DataWorks, "synchronise a whole database to Kafka": one row a message, images beside typed column lists; an update
+    is two messages (UPDATE_BEFOR, UPDATE_AFTER) unless the task was told to send one.
+    Facts: help.aliyun.com/zh/dataworks/user-guide/message-formats; docs/formats/dataworks.md.
+
+    Order: sequenceId as a number; the two messages of an update share it, and the before image comes first. A row of the
+    full load has the sequenceId -1 and so comes before every change.
+
+    The dialect `oms` is oms.sql; what both ask of a statement, a time and keys that stand twice is checks.sql.
+-#}
+{%- macro default__dataworks_schema(dialect, with_types) -%}
+    {%- if dialect == 'oms' -%}
+        {{- return(spark_cdc._dataworks_oms_schema(with_types)) -}}
+    {%- endif -%}
+    {%- set image = 'struct<dataColumn: map<string,string>>' -%}
+    {{- return(
+        'struct<`schema`: struct<' ~ ('dataColumn: array<struct<name: string, type: string>>, ' if with_types else '')
+        ~ 'primaryKey: array<string>, source: map<string,string>>, '
+        ~ 'payload: struct<before: ' ~ image ~ ', after: ' ~ image ~ ', sequenceId: string, scn: string, op: string, '
+        ~ '`timestamp`: struct<eventTime: bigint>, ddl: string>, ddl: string>'
+    ) -}}
+{%- endmacro -%}
+
+{%- macro default__dataworks_header(dialect) -%}
+    {%- if dialect == 'oms' -%}
+        {{- return(spark_cdc._dataworks_oms_header()) -}}
+    {%- endif -%}
+    {%- set rows = ['INSERT', 'UPDATE_BEFOR', 'UPDATE_BEFORE', 'UPDATE_AFTER', 'DELETE'] -%}
+    {%- set ddl = ['CREATE', 'ALTER', 'ERASE', 'QUERY', 'RENAME', 'CINDEX', 'DINDEX'] -%}
+    {%- set control = ['TRANSACTION_BEGIN', 'TRANSACTION_END', 'GTID', 'XACOMMIT', 'XAROLLBACK', 'MHEARTBEAT', 'TRUNCATE'] -%}
+    {%- set op = 'message.payload.op' -%}
+    {%- set before = spark_cdc._has_columns('message.payload.before.dataColumn') -%}
+    {%- set after = spark_cdc._has_columns('message.payload.after.dataColumn') -%}
+    {%- set ddl_text = "coalesce(nullif(nullif(message.payload.ddl, ''), '{}'), message.ddl)" -%}
+    {%- set statement = spark_cdc._dataworks_statement(ddl_text) -%}
+    {%- set database, schema, table = "message.`schema`.source['dbName']", "message.`schema`.source['schemaName']",
+        "message.`schema`.source['tableName']" -%}
+    {%- set fault = spark_cdc._dataworks_ddl_fault(op, ddl, statement, table, schema, database) -%}
+    {%- set is_truncate = op ~ " = 'QUERY' and " ~ spark_cdc._truncates_a_table(statement) -%}
+    {%- set sequence = spark_cdc._whole_number('message.payload.sequenceId', signed=true) -%}
+    {#- Only a row of the full load is known to have -1. -#}
+    {%- set no_sequence -%}
+        case
+            when {{ op }} in ({{ spark_cdc._literals(rows + ['TRUNCATE']) }}) or {{ is_truncate }}
+                then not coalesce({{ sequence }} >= case {{ op }} when 'INSERT' then -1 else 0 end, false)
+            else false
+        end
+    {%- endset -%}
+    {%- set kind -%}
+        case
+            when {{ op }} in ({{ spark_cdc._literals(rows) }}) then 'rows'
+            when {{ op }} = 'TRUNCATE' or {{ is_truncate }} then 'truncate'
+            when {{ op }} in ({{ spark_cdc._literals(ddl) }}) then 'ddl'
+            when {{ op }} = 'TRANSACTION_BEGIN' then 'begin'
+            when {{ op }} = 'TRANSACTION_END' then 'commit'
+            when {{ op }} = 'MHEARTBEAT' then 'heartbeat'
+            else 'other'
+        end
+    {%- endset -%}
+    {%- set second_statement = "message.payload.ddl not in ('', '{}') and message.ddl not in ('', '{}')" -%}
+    {%- set contradictions = {
+        'payload.before: a row, and payload.op is not an update or a delete': op
+            ~ " not in ('UPDATE_BEFOR', 'UPDATE_BEFORE', 'UPDATE_AFTER', 'DELETE') and " ~ before,
+        'payload.after: a row, and payload.op is not an insert or UPDATE_AFTER': op ~ " not in ('UPDATE_AFTER', 'INSERT') and " ~ after,
+        'schema.source: missing': '(' ~ op ~ ' in (' ~ spark_cdc._literals(rows + ['TRUNCATE']) ~ ') or ' ~ is_truncate
+            ~ ') and message.`schema`.source is null',
+        'payload.ddl: a statement, and payload.op is not a DDL': op ~ ' not in (' ~ spark_cdc._literals(ddl + ['TRUNCATE']) ~ ') and '
+            ~ statement ~ ' is not null',
+        'payload.ddl: not an object': ddl_text ~ " <> '' and left(" ~ ddl_text ~ ", 1) <> '{'",
+        'ddl: another statement than payload.ddl': 'case when ' ~ second_statement ~ ' then not ' ~ statement ~ ' <=> '
+            ~ spark_cdc._dataworks_statement('message.ddl') ~ ' else false end',
+        'payload.ddl.text: not a text': spark_cdc._dataworks_truncates_otherwise(op, ddl_text, statement),
+    } -%}
+    {%- do contradictions.update(spark_cdc._rules_of_names({
+        'schema.source.dbName': database, 'schema.source.schemaName': schema, 'schema.source.tableName': table
+    })) -%}
+    {%- do contradictions.update(spark_cdc._dataworks_rules_of_time()) -%}
+    {%- set errors = dict(
+        spark_cdc._errors_of_op('payload.op', op, rows + ddl + control),
+        duplicate_key=spark_cdc._dataworks_rules_of_names_once(ddl_text),
+        no_image={
+            'payload.after.dataColumn: no columns': op ~ " in ('INSERT', 'UPDATE_AFTER') and not " ~ after,
+            'payload.before.dataColumn: no columns': op ~ " in ('DELETE', 'UPDATE_BEFOR', 'UPDATE_BEFORE') and not " ~ before,
+        },
+        other_structure=contradictions,
+        fault=fault,
+        no_sequence={'payload.sequenceId: not a whole number, or one that is too low': no_sequence}
+    ) -%}
+    {%- set columns = 'message.`schema`.dataColumn' -%}
+    {{- return({
+        'splits_updates': true,
+        'nested': spark_cdc._dataworks_keys('dataColumn'),
+        'nested_in': 'payload',
+        'kind': kind,
+        'database_name': database,
+        'schema_name': schema,
+        'table_name': table,
+        'names_table': true,
+        'op': op,
+        'sequence': 'array_compact(array(' ~ sequence ~ '))',
+        'committed_at': spark_cdc._dataworks_time(),
+        'transaction_id': none,
+        'key_columns': 'message.`schema`.primaryKey',
+        'column_types': spark_cdc._map_of(columns ~ '.name', columns ~ '.type'),
+        'ddl': statement,
+        'errors': errors,
+    }) -}}
+{%- endmacro -%}
+
+{%- macro default__dataworks_rows(dialect) -%}
+    {%- if dialect == 'oms' -%}
+        {{- return(spark_cdc._dataworks_oms_rows()) -}}
+    {%- endif -%}
+    {%- set op = 'message.payload.op' -%}
+    {%- set before = 'message.payload.before.dataColumn' -%}
+    {%- set after = 'message.payload.after.dataColumn' -%}
+    {%- set op_name -%}
+        case
+            when {{ op }} = 'INSERT' and try_cast(message.payload.sequenceId as decimal(20,0)) < 0 then 'snapshot'
+            when {{ op }} = 'INSERT' then 'insert'
+            when {{ op }} = 'DELETE' then 'delete'
+            else 'update'
+        end
+    {%- endset -%}
+    {%- set half -%}
+        case
+            when {{ op }} in ('UPDATE_BEFOR', 'UPDATE_BEFORE') then 'before'
+            when {{ op }} = 'UPDATE_AFTER' and not {{ spark_cdc._has_columns(before) }} then 'after'
+        end
+    {%- endset -%}
+    {{- return({
+        'op': op_name,
+        'half': half,
+        'image': 'case when ' ~ op ~ " = 'DELETE' then " ~ before ~ ' else ' ~ after ~ ' end',
+        'before': 'case when ' ~ op ~ " <> 'INSERT' then " ~ before ~ ' end',
+        'old_key': 'case when ' ~ op ~ " not in ('INSERT', 'DELETE') and " ~ spark_cdc._has_columns(before) ~ ' then '
+            ~ before ~ ' end',
+        'absent_is_error': spark_cdc._lacks_columns_of('before', 'image'),
+    }) -}}
+{%- endmacro -%}
+
+{#- BYTES are base64, DATE is milliseconds since 1970; a value in quotes (DOUBLE) or an own text is read as text. -#}
+{%- macro default__dataworks_value(text, column, time_zone, dialect) -%}
+    {%- if dialect == 'oms' -%}
+        {{- return(spark_cdc._dataworks_oms_value(text, column, time_zone)) -}}
+    {%- endif -%}
+    {%- if column.encoding is none and column.family in ['date', 'timestamp', 'timestamp_ntz'] -%}
+        {{- return(
+            'case when ' ~ text ~ " rlike r'^-?[0-9]++\\z' then "
+            ~ spark_cdc.value(text, dict(column, encoding='milliseconds'), time_zone)
+            ~ ' else ' ~ spark_cdc.value(text, column, time_zone) ~ ' end'
+        ) -}}
+    {%- endif -%}
+    {{- return(spark_cdc.value(text, column, time_zone)) -}}
+{%- endmacro -%}

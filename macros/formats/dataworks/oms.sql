@@ -1,0 +1,113 @@
+{#-
+    OceanBase OMS's serialisation DataWorks 2.0, the dialect `oms` of DataWorks: other names for the same fields, and an update
+    is one message.
+    Facts: help.aliyun.com/document_detail/415643.html; docs/formats/dataworks.md.
+
+    Order: `scn`, a growing number of OMS's own, or the text "null", which counts as 0.
+-#}
+{%- macro _dataworks_oms_schema(with_types) -%}
+    {%- set image = 'struct<data: map<string,string>>' -%}
+    {{- return(
+        'struct<`schema`: struct<' ~ ('column: array<struct<name: string, type: string>>, ' if with_types else '')
+        ~ 'pk: array<string>, source: map<string,string>>, version: string, '
+        ~ 'payload: struct<before: ' ~ image ~ ', after: ' ~ image ~ ', scn: string, op: string, '
+        ~ '`timestamp`: struct<eventTime: bigint>, ddl: string>>'
+    ) -}}
+{%- endmacro -%}
+
+{%- macro _dataworks_oms_header() -%}
+    {%- set value = spark_cdc._without_long_numbers('value') -%}
+    {%- set rows = ['INSERT', 'UPDATE', 'DELETE'] -%}
+    {%- set ddl = ['CREATE', 'ALTER', 'ERASE', 'QUERY', 'RENAME', 'CINDEX', 'DINDEX'] -%}
+    {%- set control = ['HEARTBEAT', 'TRANSACTION_BEGIN', 'TRANSACTION_END', 'GTID', 'XACOMMIT', 'XAROLLBACK', 'TRUNCATE'] -%}
+    {%- set op = 'message.payload.op' -%}
+    {%- set before = spark_cdc._has_columns('message.payload.before.data') -%}
+    {%- set after = spark_cdc._has_columns('message.payload.after.data') -%}
+    {%- set statement = spark_cdc._dataworks_statement('message.payload.ddl', also_bare=true) -%}
+    {%- set database, schema, table = "message.`schema`.source['dbName']", "message.`schema`.source['schema']",
+        "message.`schema`.source['table']" -%}
+    {%- set fault = spark_cdc._dataworks_ddl_fault(op, ddl, statement, table, schema, database) -%}
+    {%- set is_truncate = op ~ " = 'QUERY' and " ~ spark_cdc._truncates_a_table(statement) -%}
+    {%- set sequence = spark_cdc._order_number('message.payload.scn', nulls=['null']) -%}
+    {%- set kind -%}
+        case
+            when {{ op }} in ({{ spark_cdc._literals(rows) }}) then 'rows'
+            when {{ op }} = 'TRUNCATE' or {{ is_truncate }} then 'truncate'
+            when {{ op }} in ({{ spark_cdc._literals(ddl) }}) then 'ddl'
+            when {{ op }} = 'TRANSACTION_BEGIN' then 'begin'
+            when {{ op }} = 'TRANSACTION_END' then 'commit'
+            when {{ op }} = 'HEARTBEAT' then 'heartbeat'
+            else 'other'
+        end
+    {%- endset -%}
+    {%- set contradictions = {
+        'payload.before: a row, and payload.op is not UPDATE or DELETE': op ~ " not in ('UPDATE', 'DELETE') and " ~ before,
+        'payload.after: a row, and payload.op is not UPDATE or INSERT': op ~ " not in ('UPDATE', 'INSERT') and " ~ after,
+        'schema.source: missing': '(' ~ op ~ ' in (' ~ spark_cdc._literals(rows + ['TRUNCATE']) ~ ') or ' ~ is_truncate
+            ~ ') and message.`schema`.source is null',
+        'payload.ddl: a statement, and payload.op is not a DDL': op ~ ' not in (' ~ spark_cdc._literals(ddl + ['TRUNCATE']) ~ ') and '
+            ~ statement ~ ' is not null',
+        'payload.before.data: missing': 'message.payload.before is not null and message.payload.before.data is null',
+        'payload.ddl.text: not a text': spark_cdc._dataworks_truncates_otherwise(op, 'message.payload.ddl', statement),
+    } -%}
+    {#- The page knows version 2.0 alone. -#}
+    {%- do contradictions.update({'version: not 2.0': "message.version <> '2.0'"}) -%}
+    {%- do contradictions.update(spark_cdc._rules_of_names({
+        'schema.source.dbName': database, 'schema.source.schema': schema, 'schema.source.table': table
+    })) -%}
+    {%- do contradictions.update(spark_cdc._dataworks_rules_of_time()) -%}
+    {%- set errors = dict(
+        spark_cdc._errors_of_op('payload.op', op, rows + ddl + control),
+        duplicate_key=spark_cdc._dataworks_rules_of_names_once('message.payload.ddl', value),
+        no_image={
+            'payload.after.data: no columns': op ~ " in ('INSERT', 'UPDATE') and not " ~ after,
+            'payload.before.data: no columns': op ~ " = 'DELETE' and not " ~ before,
+        },
+        other_structure=contradictions,
+        fault=fault,
+        no_sequence={'payload.scn: neither a whole number nor the text null': sequence ~ ' is null'}
+    ) -%}
+    {%- set columns = 'message.`schema`.column' -%}
+    {{- return({
+        'nested': spark_cdc._dataworks_keys('data', value),
+        'nested_in': 'payload',
+        'kind': kind,
+        'database_name': database,
+        'schema_name': schema,
+        'table_name': table,
+        'names_table': true,
+        'op': op,
+        'sequence': 'array(' ~ sequence ~ ')',
+        'committed_at': spark_cdc._dataworks_time(),
+        'transaction_id': none,
+        'key_columns': 'message.`schema`.pk',
+        'column_types': spark_cdc._map_of(columns ~ '.name', columns ~ '.type'),
+        'ddl': statement,
+        'errors': errors,
+    }) -}}
+{%- endmacro -%}
+
+{%- macro _dataworks_oms_rows() -%}
+    {{- return({
+        'op': 'lower(message.payload.op)',
+        'image': "case when message.payload.op = 'DELETE' then message.payload.before.data "
+            ~ 'else message.payload.after.data end',
+        'before': "case when message.payload.op <> 'INSERT' then message.payload.before.data end",
+        'old_key': "case when message.payload.op = 'UPDATE' then "
+            ~ 'coalesce(message.payload.before.data, cast(map() as map<string,string>)) end',
+        'absent_is_error': "message.payload.op = 'UPDATE' and "
+            ~ spark_cdc._lacks_columns_of('message.payload.before.data', 'message.payload.after.data'),
+        'long_numbers': true,
+    }) -}}
+{%- endmacro -%}
+
+{#- The page shows times as texts, and once as 13 digits: milliseconds. No TIMESTAMP is a number of 11 digits in seconds. -#}
+{%- macro _dataworks_oms_value(text, column, time_zone) -%}
+    {%- set of_oms = adapter.dispatch('oms_value', 'spark_cdc')(text, column, time_zone, 'default') -%}
+    {%- if column.encoding is none and column.family in ['date', 'timestamp', 'timestamp_ntz'] -%}
+        {%- set milliseconds = spark_cdc.value(text, dict(column, encoding='milliseconds'), time_zone) -%}
+        {%- set of_oms = 'case when ' ~ text ~ " rlike '^-?[0-9]{11}' then case when " ~ text
+            ~ " rlike r'^[0-9]{13}\\z' then " ~ milliseconds ~ ' end else ' ~ of_oms ~ ' end' -%}
+    {%- endif -%}
+    {{- return(of_oms) -}}
+{%- endmacro -%}

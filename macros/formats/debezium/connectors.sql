@@ -1,0 +1,108 @@
+{#-
+    Whose messages are read as Debezium's. Connectors, and writers of other JSON, whose messages only look like them are refused: a
+    value in a cell or in a union would be read as a text, and a null that says "not changed" as NULL.
+    Facts: debezium.io/documentation; YugabyteDB, Scylla and Cassandra connectors, "data change events"; Avro specification,
+    "JSON encoding"; docs/formats/debezium.md.
+-#}
+{#-
+    The connectors whose messages are read as Debezium's, and what orders them. docs/formats/debezium.md lists the same.
+    CloudCanal's page shows one name.
+-#}
+{%- macro _debezium_connectors(dialect='envelope') -%}
+    {%- if dialect == 'cloudcanal' -%}
+        {{- return({'MySQL': 'offset'}) -}}
+    {%- endif -%}
+    {{- return({
+        'mysql': 'binlog', 'mariadb': 'binlog', 'postgresql': 'lsn_pair', 'oracle': 'scn', 'sqlserver': 'lsn_words', 'db2': 'lsn_words',
+        'informix': 'lsn_numbers', 'TiCDC': 'commit_ts', 'vitess': 'offset', 'spanner': 'offset',
+    }) -}}
+{%- endmacro -%}
+
+{#-
+    Why messages of a connector are not read as Debezium's: a mapping of details to conditions on its name, NULL where none is
+    named. Cells are objects around each value, in which a bare null says that the value was not changed.
+-#}
+{%- macro _debezium_unsupported(connector, dialect) -%}
+    {%- set listed = spark_cdc._debezium_connectors(dialect).keys() | list -%}
+    {%- set details = {} -%}
+    {%- for name in spark_cdc._debezium_connectors_of_cells() -%}
+        {%- do details.update({
+            'source.connector: ' ~ name ~ ' writes cells, which are not read as Debezium': connector ~ " = '" ~ name ~ "'"
+        }) -%}
+    {%- endfor -%}
+    {%- if dialect not in ['flat', 'cloudcanal'] -%}
+        {%- do details.update({
+            'source.connector: mongodb is read by the format debezium_mongodb': connector ~ " = 'mongodb'",
+            'source.connector: MySQL is what CloudCanal writes, read by the dialect cloudcanal; Debezium writes mysql':
+                connector ~ " = 'MySQL'",
+        }) -%}
+    {%- endif -%}
+    {%- set others = spark_cdc._var('spark_cdc__debezium_other_connectors') -%}
+    {%- set allows = 'the variable spark_cdc__debezium_other_connectors allows it, ordered by the offset' -%}
+    {%- if dialect == 'cloudcanal' -%}
+        {%- do details.update({
+            'source.connector: a connector of Debezium, which the dialect envelope reads':
+                connector ~ ' in (' ~ spark_cdc._literals(spark_cdc._debezium_connectors() | reject('in', others) | list) ~ ')'
+        }) -%}
+    {%- endif -%}
+    {%- for name in listed if dialect != 'cloudcanal' -%}
+        {%- do details.update({
+            'source.connector: did you mean ' ~ name ~ '? Other letters are another connector; ' ~ allows:
+                'lower(' ~ connector ~ ") = '" ~ name | lower ~ "' and " ~ connector ~ ' not in ('
+                ~ spark_cdc._literals([name] + others) ~ ')'
+        }) -%}
+    {%- endfor -%}
+    {%- if 'cockroachdb' not in others and dialect != 'cloudcanal' -%}
+        {%- do details.update({
+            "source.connector: cockroachdb; the dialect cockroachdb reads CockroachDB's own changefeeds, and " ~ allows:
+                connector ~ " = 'cockroachdb'"
+        }) -%}
+    {%- endif -%}
+    {%- do details.update({
+        "source.connector: not one that docs/formats/debezium.md lists; the variable spark_cdc__debezium_other_connectors allows it":
+            connector ~ ' not in (' ~ spark_cdc._literals(listed + others) ~ ')'
+    }) -%}
+    {{- return(details) -}}
+{%- endmacro -%}
+
+{#-
+    True of a message in which a value stands in a cell: an object with `value` first, alone or before `set` or `deletion_ts`. Inside
+    a text each quote has a backslash, so that nothing there is found. Debezium's own object with a `value` begins with `scale`.
+-#}
+{%- macro _debezium_holds_cells(value) -%}
+    {{- return(
+        value ~ " rlike r'\":\\s*+\\{\\s*+\"value\"\\s*+:\\s*+" ~ spark_cdc._json_scalar()
+        ~ "\\s*+(?:\\}|,\\s*+\"(?:deletion_ts|set)\"\\s*+:)'"
+    ) -}}
+{%- endmacro -%}
+
+{#-
+    True of a message of YugabyteDB's own, whose connector may call itself postgresql: a cell says in a truth value that its value was
+    set. Of PostgreSQL a value with these two names is an hstore, all of whose values are texts.
+-#}
+{%- macro _debezium_holds_set_cells(value) -%}
+    {{- return(
+        'case when contains(' ~ value ~ ", '\"set\"') then " ~ value ~ " rlike r'\":\\s*+\\{\\s*+\"value\"\\s*+:\\s*+"
+        ~ spark_cdc._json_scalar() ~ "\\s*+,\\s*+\"set\"\\s*+:\\s*+(?:true|false)\\s*+\\}' else false end"
+    ) -}}
+{%- endmacro -%}
+
+{#- True of a message in which a value stands in an object that names its type. An image may have one column of such a name. -#}
+{%- macro _holds_avro_unions(value) -%}
+    {{- return(
+        value ~ " rlike r'(?<!\"before|\"after|\"payload)\":\\s*+\\{\\s*+\"(?:string|int|long|float|double|boolean|bytes)\"\\s*+:\\s*+"
+        ~ spark_cdc._json_scalar() ~ "\\s*+\\}'"
+    ) -}}
+{%- endmacro -%}
+
+{%- macro _json_scalar() -%}
+    {{- return('(?:"(?:[^"\\\\]++|\\\\.)*+"|[^\\]\\[{},"\\s]++)') -}}
+{%- endmacro -%}
+
+{#- True of an image that has a record's name in the place of its columns. -#}
+{%- macro _is_avro_record(image) -%}
+    {{- return(
+        'case when size(' ~ image ~ ') = 1 then get(map_keys(' ~ image ~ "), 0) rlike r'^(?:.*\\.)?Value\\z' and startswith(get(map_values("
+        ~ image ~ "), 0), '{') else false end"
+    ) -}}
+{%- endmacro -%}

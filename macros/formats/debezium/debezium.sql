@@ -1,0 +1,432 @@
+{#-
+    Debezium: before and after images of one row, with or without the converter's schema, or flattened to the row alone.
+    Facts: debezium.io/documentation, the connectors' "data change events"; docs/formats/debezium.md.
+
+    Order: the position in the source's log as numbers, by connector; the offset breaks the tie of the delete and the
+    insert that a key change consists of. A snapshot row carries the position at which the snapshot was taken and comes
+    before a change at that same position.
+
+    Dialects: `envelope` (default; bare or inside {schema, payload}, also mixed in one topic), `by_offset` (the same, ordered by Kafka's
+    offset alone, for topics whose positions do not compare: another server's log, incremental snapshots without positions), `flat`
+    (ExtractNewRecordState: the row and `__` fields; truncates are lost by the producer), `cloudcanal` (CloudCanal writes
+    op i for an insert, a for DDL and {} for a row that is not there; ordered by the offset, because its page does not say
+    that file and pos stand in every row) and `cockroachdb` (CockroachDB's own changefeeds).
+
+    Beside this file: whose messages are read (connectors.sql), the connectors' positions (order.sql), the dialects flat and
+    cockroachdb (flat.sql, cockroachdb.sql), the semantic types (values.sql) and the format debezium_mongodb (mongodb.sql).
+-#}
+{%- macro default__debezium_schema(dialect, with_types) -%}
+    {%- if dialect == 'flat' -%}
+        {{- return('map<string,string>') -}}
+    {%- elif dialect == 'cockroachdb' -%}
+        {{- return(spark_cdc._debezium_cockroachdb_schema()) -}}
+    {%- endif -%}
+    {%- set fields = [] -%}
+    {%- for name, type in spark_cdc._debezium_event_fields().items() -%}
+        {%- do fields.append(name ~ ': ' ~ type) -%}
+    {%- endfor -%}
+    {%- set event = fields | join(', ') -%}
+    {%- set field = 'field: string, type: string, name: string, parameters: struct<scale: string>' -%}
+    {%- set types = ', `schema`: struct<fields: array<struct<field: string, fields: array<struct<' ~ field ~ '>>>>>' -%}
+    {{- return('struct<' ~ event ~ ', payload: struct<' ~ event ~ '>' ~ (types if with_types else '') ~ '>') -}}
+{%- endmacro -%}
+
+{#- What Debezium writes at the root, or in `payload` when the converter's schema stands beside it. -#}
+{%- macro _debezium_event_fields() -%}
+    {%- set source = 'struct<connector: string, snapshot: string, db: string, keyspace: string, `schema`: string, `table`: string, '
+        ~ 'collection: string, ts_ms: bigint, ts_us: bigint, sequence: string, file: string, pos: bigint, '
+        ~ 'lsn: string, commit_lsn: string, change_lsn: string, event_serial_no: string, scn: string, commit_scn: string, '
+        ~ 'txId: string, gtid: string, commit_ts: string, origin: string>' -%}
+    {{- return({
+        'op': 'string', 'before': 'map<string,string>', 'after': 'map<string,string>', 'source': source,
+        'transaction': 'struct<id: string>', 'ddl': 'string', 'historyRecord': 'string', 'databaseName': 'string',
+        'schemaName': 'string', 'tableChanges': 'string', 'status': 'string', 'id': 'string', 'ts_ms': 'string',
+    }) -}}
+{%- endmacro -%}
+
+{%- macro default__debezium_header(dialect) -%}
+    {%- if dialect == 'flat' -%}
+        {{- return(spark_cdc._debezium_flat_header()) -}}
+    {%- elif dialect == 'cockroachdb' -%}
+        {{- return(spark_cdc._debezium_cockroachdb_header()) -}}
+    {%- endif -%}
+    {%- set event_fields = [] -%}
+    {%- for name in spark_cdc._debezium_event_fields() -%}
+        {%- do event_fields.append("'" ~ name ~ "', message." ~ name) -%}
+    {%- endfor -%}
+    {%- set is_cloudcanal = dialect == 'cloudcanal' -%}
+    {%- set is_by_offset = dialect == 'by_offset' -%}
+    {%- set inserts = ['c', 'i'] if is_cloudcanal else ['c'] -%}
+    {%- set rows = inserts + ['u', 'd', 'r'] -%}
+    {%- set with_after = inserts + ['u', 'r'] -%}
+    {%- set others = ['t', 'm'] + (['a'] if is_cloudcanal else []) -%}
+    {%- set no_after = 'coalesce(size(event.after), 0) < 1' if is_cloudcanal else 'event.after is null' -%}
+    {#- CloudCanal's page has the meanings of before and after the other way round than its sample: a delete has one row. -#}
+    {%- set two_rows = "event.op = 'd' and size(event.before) > 0 and size(event.after) > 0 "
+        ~ 'and not array_sort(map_entries(event.before)) <=> array_sort(map_entries(event.after))' -%}
+    {%- set ddl = "coalesce(event.ddl, get_json_object(event.historyRecord, '$.ddl'))" -%}
+    {#- A message of a table that other columns make look alike is neither: it has no databaseName, or more than a time. -#}
+    {%- set is_ddl -%}
+        (event.databaseName is not null and (event.tableChanges is not null or event.ddl is not null)
+        or event.source.connector is not null and event.historyRecord is not null)
+    {%- endset -%}
+    {%- set is_heartbeat -%}
+        (event.ts_ms is not null and event.source is null
+        and size(json_object_keys(coalesce(get_json_object(value, '$.payload'), value))) = 1)
+    {%- endset -%}
+    {#- Vitess leaves `db` empty: its databases are keyspaces. -#}
+    {%- set database = "coalesce(nullif(event.source.db, ''), event.source.keyspace, event.source.db)" -%}
+    {%- set qualifier = "coalesce(nullif(event.source.schema, ''), " ~ database ~ ')' -%}
+    {%- set may_truncate = '(event.op is null and ' ~ is_ddl ~ (" or event.op = 'a'" if is_cloudcanal else '') ~ ')' -%}
+    {%- set kind -%}
+        case
+            when event.op in ({{ spark_cdc._literals(rows) }}) then 'rows'
+            when event.op = 't' then 'truncate'
+            when event.op = 'm' then 'other'
+            {#- MySQL's connector leaves `t` out by default, and TiCDC and CloudCanal have none. Twice at one place does no harm. -#}
+            when {{ may_truncate }} and {{ spark_cdc._begins_with_truncate(ddl) }} then 'truncate'
+            {%- if is_cloudcanal %}
+            when event.op = 'a' then 'ddl'
+            {%- endif %}
+            when event.status = 'BEGIN' then 'begin'
+            when event.status = 'END' then 'commit'
+            when {{ is_ddl }} then 'ddl'
+            else 'heartbeat'
+        end
+    {%- endset -%}
+    {%- set no_row_after = 'event.op in (' ~ spark_cdc._literals(with_after) ~ ') and ' ~ no_after -%}
+    {#- Of MongoDB the documents are read first, and its own header asks for the row of a delete. -#}
+    {%- set no_row_before = "event.op = 'd' and coalesce(size(event.before), 0) < 1 and "
+        ~ ('coalesce(size(event.after), 0) < 1 and ' if is_cloudcanal else '')
+        ~ 'coalesce(size(row_of_key), 0) < 1' -%}
+    {#- Flink's writers name no source at all, and the topic is then the table. -#}
+    {%- set no_table = 'event.source is not null and event.op in (' ~ spark_cdc._literals(rows + ['t'])
+        ~ ") and coalesce(event.source.table, event.source.collection, '') = ''" -%}
+    {%- set two_events = 'message.payload is not null and (message.op is not null or message.source is not null '
+        ~ 'or message.before is not null or message.after is not null)' -%}
+    {%- set two_old_keys = 'case when size(headers) > 1 then '
+        ~ 'size(array_distinct(' ~ spark_cdc._debezium_old_keys() ~ ')) > 1 else false end' -%}
+    {#- A row of an image that its operation does not have: which of the two is right nobody knows. -#}
+    {%- set structure = {
+        'ts_ms: not a whole number': 'event.op is null and event.source is null and event.ts_ms is not null '
+            ~ 'and try_cast(event.ts_ms as bigint) is null',
+        'source.table: missing': no_table,
+        'payload: an event, beside another one at the root': two_events,
+        'headers: two of the name __debezium.oldkey that differ': two_old_keys,
+        'source.ts_ms: not a time in milliseconds': spark_cdc._is_no_time('event.source.ts_ms', 'milliseconds'),
+        'source.ts_us: not a time in microseconds': spark_cdc._is_no_time('event.source.ts_us', 'microseconds'),
+        'before: has a row, which the operation does not have': "event.op in ('t', " ~ spark_cdc._literals(inserts + ['r'])
+            ~ ') and coalesce(size(event.before) > 0, false)',
+        'after: has a row, which the operation does not have': 'event.op in (' ~ ("'t'" if is_cloudcanal else "'t', 'd'")
+            ~ ') and coalesce(size(event.after) > 0, false)',
+    } -%}
+    {%- for name in ['db', 'keyspace', 'schema', 'table', 'collection'] -%}
+        {%- do structure.update({'source.' ~ name ~ ': not a text': spark_cdc._is_nested({name: 'event.source.' ~ name})}) -%}
+    {%- endfor -%}
+    {%- set no_place -%}
+        case
+            when event.op in ({{ spark_cdc._literals(rows + ['t']) }}) or {{ may_truncate }} and contains(lower({{ ddl }}), 'truncate')
+                then {{ spark_cdc._debezium_no_place('event.source', 'event.op') | indent(16) }}
+        end
+    {%- endset -%}
+    {%- set ddl_fault = 'case when ' ~ may_truncate ~ ' then '
+        ~ spark_cdc._ddl_fault(ddl, 'event.source.table', qualifier, 'ddl') ~ ' end' -%}
+    {%- set unsupported = {} -%}
+    {%- for detail, condition in spark_cdc._debezium_unsupported('event.source.connector', dialect).items() -%}
+        {%- do unsupported.update({detail: condition ~ " and not event.op <=> 'm'"}) -%}
+    {%- endfor -%}
+    {%- do unsupported.update({
+        'source.origin: cockroachdb is read by the dialect cockroachdb': "event.source.origin = 'cockroachdb'",
+        'source.connector: missing, and the columns are cells, which are not read as Debezium':
+            'event.op is not null and event.source is not null and event.source.connector is null and '
+            ~ spark_cdc._debezium_holds_cells('value'),
+        'source.connector: postgresql, and the columns are cells, as YugabyteDB writes them':
+            "event.source.connector = 'postgresql' and " ~ spark_cdc._debezium_holds_set_cells('value'),
+    }) -%}
+    {%- set union = ": the row is under Value, as Avro's JSON encoding writes unions" -%}
+    {%- set errors = {
+        'duplicate_key': {'source: names a field twice': spark_cdc._debezium_names_twice()},
+        'unsupported_connector': unsupported,
+        'other_format': {
+            'after' ~ union: spark_cdc._is_avro_record('event.after'),
+            'before' ~ union: spark_cdc._is_avro_record('event.before'),
+            'payload: ' ~ spark_cdc._wrappings().text_of_object ~ '; the object has to be the value':
+                "event.op is null and value rlike r'\"payload\"\\s*+:\\s*+\"\\s*+\\{'",
+            'op: missing, and the message is no heartbeat, mark of a transaction or schema change':
+                "event.op is null and not (coalesce(event.status in ('BEGIN', 'END'), false) or " ~ is_ddl ~ ' or ' ~ is_heartbeat ~ ')',
+        },
+        'unknown_op': {'op: not one that the format has': 'event.op not in (' ~ spark_cdc._literals(rows + others) ~ ')'},
+        'no_after_image': {'after: missing': no_row_after},
+        'key_missing': {'before: missing, and the Kafka key does not name the row': no_row_before},
+        'fault': 'coalesce(' ~ no_place ~ ', ' ~ ddl_fault ~ ')',
+        'other_structure': structure,
+    } -%}
+    {%- if is_cloudcanal -%}
+        {%- do structure.update({
+            'before: another row than in after': two_rows,
+            'ddl: a schema change with a row': "(event.op = 'a' or event.op is null and event.ddl is not null) "
+                ~ 'and coalesce(size(event.after) > 0 or size(event.before) > 0, false)',
+            'ddl: a row with a statement': 'event.op in (' ~ spark_cdc._literals(rows) ~ ") and trim(event.ddl) <> ''",
+            'databaseName: another one than source.db': 'event.op is null and event.databaseName <> event.source.db',
+        }) -%}
+    {%- endif -%}
+    {%- if is_cloudcanal or is_by_offset -%}
+        {%- do errors.pop('fault') -%}
+        {%- do errors.update({'fault': ddl_fault}) -%}
+    {%- endif -%}
+    {%- if is_by_offset -%}
+        {%- do errors.unknown_op.update({
+            'op: a truncate, which has no place in the order of the offsets': "event.op = 't'",
+            'ddl: a TRUNCATE, which has no place in the order of the offsets':
+                may_truncate ~ ' and ' ~ spark_cdc._begins_with_truncate(ddl),
+        }) -%}
+    {%- endif -%}
+    {#- The key of a schema change names its database. -#}
+    {%- set key_columns = 'case when event.op is not null then map_keys(' ~ spark_cdc._debezium_key('key') ~ ') end' -%}
+    {%- set transaction_id -%}
+        coalesce(
+            event.transaction.id, event.source.gtid, event.source.txId, case when event.status is not null then event.id end
+        )
+    {%- endset -%}
+    {{- return({
+        'event': 'coalesce(message.payload, named_struct(' ~ event_fields | join(', ') ~ '))',
+        'beside_event': spark_cdc._debezium_rows_of_keys(),
+        'nested': "case when contains(value, '\"payload\"') or contains(value, '\\\\u') then "
+            ~ spark_cdc._keys_of('payload') ~ ' end',
+        'nested_in': 'payload',
+        'kind': kind,
+        'database_name': 'coalesce(' ~ database ~ ', event.databaseName)',
+        'schema_name': 'coalesce(event.source.schema, event.schemaName)',
+        'table_name': 'coalesce(event.source.table, event.source.collection)',
+        'names_table': is_cloudcanal,
+        'op': 'event.op',
+        'sequence': 'cast(array() as array<decimal(20,0)>)' if is_cloudcanal or is_by_offset
+            else spark_cdc._debezium_sequence('event.source', 'event.op'),
+        'committed_at': 'coalesce(' ~ spark_cdc._instant('nullif(event.source.ts_us, 0)', 'microseconds') ~ ', '
+            ~ spark_cdc._instant('nullif(event.source.ts_ms, 0)', 'milliseconds') ~ ')',
+        'transaction_id': transaction_id,
+        'key_columns': key_columns,
+        'column_types': spark_cdc._debezium_types(
+            "get(filter(message.`schema`.fields, part -> part.field in ('after', 'before')), 0).fields"
+        ),
+        'ddl': ddl,
+        'errors': errors,
+    }) -}}
+{%- endmacro -%}
+
+{#-
+    Whether `source` names a field twice. Its text is cut out first, because to read the whole message once more is slow;
+    where the cut is no object (blanks, a brace inside a text) or may be a column of that name, that is done.
+-#}
+{%- macro _debezium_names_twice() -%}
+    {%- set cut = "json_object_keys(concat('{', substring_index(substring_index(value, '\"source\":{', -1), '}', 1), '}'))" -%}
+    {%- set stands_once = "substring_index(value, '\"source\":{', 2) = value" -%}
+    {%- set whole = "json_object_keys(coalesce(get_json_object(value, '$.payload.source'), get_json_object(value, '$.source')))" -%}
+    {{- return('event.source is not null and ' ~ spark_cdc._let(
+        'names', 'coalesce(case when ' ~ stands_once ~ ' then ' ~ cut ~ ' end, ' ~ whole ~ ')', spark_cdc._names_twice('names')
+    )) -}}
+{%- endmacro -%}
+
+{#-
+    A key as the JSON converter writes it, with or without its schema, read as strictly as the message; without columns where it
+    says that there is none, NULL where it cannot be read.
+-#}
+{%- macro _debezium_key(text) -%}
+    {%- set may_be_rewritten = text ~ " rlike '[0-9][.eE]|-0'" -%}
+    {%- set json = 'case when ' ~ may_be_rewritten ~ ' then ' ~ spark_cdc._quote_numbers(text) ~ ' else ' ~ text ~ ' end' -%}
+    {%- set read = "from_json(concat('{\"key\":[', " ~ json ~ ", '],\"is_read\":true}'), 'key array<map<string,string>>, is_read boolean', "
+        ~ "map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false'))" -%}
+    {%- set names = 'case when read.is_read and size(read.key) = 1 then get(read.key, 0) end' -%}
+    {%- set payload = "element_at(names, 'payload')" -%}
+    {%- set has_schema = "map_contains_key(names, 'payload') and size(names) = if(map_contains_key(names, 'schema'), 2, 1) "
+        ~ 'and coalesce(startswith(' ~ payload ~ ", '{'), true)" -%}
+    {%- set columns = 'case when ' ~ has_schema ~ ' then coalesce(from_json(' ~ payload
+        ~ ", 'map<string,string>'), map()) else names end" -%}
+    {%- set exact_columns = 'case when ' ~ may_be_rewritten ~ ' then ' ~ spark_cdc._unquoted_image('columns') ~ ' else columns end' -%}
+    {{- return(
+        'case when ' ~ spark_cdc._has_lone_surrogate(text) ~ ' then null else '
+        ~ spark_cdc._let('read', read, spark_cdc._let('names', names, spark_cdc._let('columns', columns, exact_columns))) ~ ' end'
+    ) -}}
+{%- endmacro -%}
+
+{#- Headers of the second half of a key change, of which there is one, and what it says of the key before. -#}
+{%- macro _debezium_old_keys() -%}
+    {{- return("filter(headers, header -> header.key = '__debezium.oldkey')") -}}
+{%- endmacro -%}
+
+{%- macro _debezium_old_key() -%}
+    {{- return('cast(get(' ~ spark_cdc._debezium_old_keys() ~ ', 0).value as string)') -}}
+{%- endmacro -%}
+
+{#- What a delete without a before image has of its row, and the second half of a key change of the row before. -#}
+{%- macro _debezium_rows_of_keys() -%}
+    {%- set op = 'coalesce(message.payload.op, message.op)' -%}
+    {%- set before = 'coalesce(message.payload.before, message.before)' -%}
+    {{- return({
+        'row_of_key': 'case when ' ~ op ~ " = 'd' and coalesce(size(" ~ before ~ '), 0) < 1 then '
+            ~ spark_cdc._debezium_key('key') ~ ' end',
+        'old_row_of_key': 'case when ' ~ op ~ " = 'c' and size(headers) > 0 then "
+            ~ spark_cdc._debezium_key(spark_cdc._debezium_old_key()) ~ ' end',
+    }) -}}
+{%- endmacro -%}
+
+{#- Column -> semantic type name, or the plain type's; a decimal's scale follows in parentheses. -#}
+{%- macro _debezium_types(fields) -%}
+    {%- set types -%}
+        case when size({{ fields }}) = size(array_distinct({{ fields }}.field)) then map_from_arrays(
+            {{ fields }}.field,
+            transform({{ fields }}, part -> concat(
+                coalesce(part.name, part.type, ''), coalesce(concat('(', part.parameters.scale, ')'), '')
+            ))
+        ) end
+    {%- endset -%}
+    {{- return(types) -}}
+{%- endmacro -%}
+
+{#-
+    A column that the database did not send (TOAST) holds a placeholder: it is taken out of the image, so that it is absent.
+    An insert whose header names an old key is the second half of a key change: the old key is its before image.
+    A delete without a before image is known by its Kafka key.
+-#}
+{%- macro default__debezium_rows(dialect) -%}
+    {%- if dialect == 'flat' -%}
+        {{- return(spark_cdc._debezium_flat_rows()) -}}
+    {%- elif dialect == 'cloudcanal' -%}
+        {{- return(spark_cdc._debezium_cloudcanal_rows()) -}}
+    {%- elif dialect == 'cockroachdb' -%}
+        {{- return(spark_cdc._debezium_cockroachdb_rows()) -}}
+    {%- endif -%}
+    {%- set op -%}
+        case event.op
+            when 'c' then case when old_row_of_key is null then 'insert' else 'update' end
+            when 'u' then 'update' when 'd' then 'delete' else 'snapshot'
+        end
+    {%- endset -%}
+    {%- set known_before = spark_cdc._debezium_without_placeholders('event.before') -%}
+    {%- set old_row = 'case when size(event.before) > 0 then ' ~ known_before ~ ' else row_of_key end' -%}
+    {%- set image -%}
+        case when event.op = 'd' then {{ old_row }} else {{ spark_cdc._debezium_without_placeholders('event.after') }} end
+    {%- endset -%}
+    {%- set before -%}
+        case
+            when event.op = 'c' then old_row_of_key
+            when event.op = 'd' or event.op = 'u' and size(event.before) > 0 then {{ old_row }}
+        end
+    {%- endset -%}
+    {#- Flink's writers can be told to leave nulls out. A value that was not sent has a placeholder in its place. -#}
+    {%- set null_left_out -%}
+        event.op = 'u' and {{ spark_cdc._lacks_columns_of('event.before', 'event.after') }}
+    {%- endset -%}
+    {{- return({
+        'op': op, 'image': image, 'before': before, 'absent_is_error': null_left_out, 'plain_text': true,
+        'old_key_told_apart': 'old_row_of_key is not null', 'type_scale': spark_cdc._debezium_scale('{}'),
+        'no_value': spark_cdc._debezium_is_no_value('{}'),
+    }) -}}
+{%- endmacro -%}
+
+{%- macro _debezium_cloudcanal_rows() -%}
+    {%- set old_row -%}
+        case
+            when size(event.before) > 0 then event.before
+            when size(event.after) > 0 then event.after
+            else row_of_key
+        end
+    {%- endset -%}
+    {{- return({
+        'op': "case event.op when 'u' then 'update' when 'd' then 'delete' when 'r' then 'snapshot' else 'insert' end",
+        'image': "case when event.op = 'd' then " ~ old_row ~ ' else event.after end',
+        'before': "case event.op when 'u' then case when size(event.before) > 0 then event.before end when 'd' then "
+            ~ old_row ~ ' end',
+        'absent_is_error': "event.op = 'u' and " ~ spark_cdc._lacks_columns_of('event.before', 'event.after'),
+        'plain_text': true,
+    }) -}}
+{%- endmacro -%}
+
+{#- Looked for in the whole message first: only few hold one, and a lambda over every image is slow. -#}
+{%- macro _debezium_without_placeholders(image) -%}
+    {%- set known = 'map_filter(' ~ image ~ ', (name, text) -> not ' ~ spark_cdc._debezium_is_unavailable('text') ~ ')' -%}
+    {%- if spark_cdc._var('spark_cdc__debezium_unavailable_pattern') -%}
+        {{- return(known) -}}
+    {%- endif -%}
+    {%- set found = ["contains(value, '\\\\u')"] -%}
+    {%- for text in spark_cdc._debezium_placeholders(inside_of_value=true) -%}
+        {%- do found.append('contains(value, ' ~ text ~ ')') -%}
+    {%- endfor -%}
+    {{- return('case when ' ~ found | join(' or ') ~ ' then ' ~ known ~ ' else ' ~ image ~ ' end') -}}
+{%- endmacro -%}
+
+{#- True of the text of a value that the connector did not send. -#}
+{%- macro _debezium_is_unavailable(text) -%}
+    {#- A bare number may have the mark of a quoted one: see `_quote_numbers`. -#}
+    {%- set text = "ltrim('\\uFDD0', " ~ text ~ ')' -%}
+    {%- set conditions = [text ~ ' in (' ~ spark_cdc._debezium_placeholders() | join(', ') ~ ')'] -%}
+    {%- set pattern = spark_cdc._var('spark_cdc__debezium_unavailable_pattern') -%}
+    {%- if pattern -%}
+        {%- do conditions.append(spark_cdc._matches_whole(text, pattern)) -%}
+    {%- endif -%}
+    {{- return('coalesce(' ~ conditions | join(' or ') ~ ', false)') -}}
+{%- endmacro -%}
+
+{#- Condition: the whole text is what a project's own regular expression says. -#}
+{%- macro _matches_whole(text, pattern) -%}
+    {{- return(text ~ ' rlike ' ~ spark_cdc._literal('^(?:' ~ pattern ~ ')\\z')) -}}
+{%- endmacro -%}
+
+{#-
+    The connector's `unavailable.value.placeholder`, as it stands in a text, in binary (base64, also of URLs and without the padding, or
+    hexadecimal), in a list, in an hstore, as Java's nameUUIDFromBytes in place of uuid[], and in place of other lists as the list of
+    its bytes: as numbers, with or without a point, as decimals of base64, and as objects of scale and value.
+    `inside_of_value` gives what the message's own text then holds.
+-#}
+{%- macro _debezium_placeholders(inside_of_value=false) -%}
+    {%- set forms = [] -%}
+    {%- for placeholder in spark_cdc._var('spark_cdc__debezium_unavailable_values') -%}
+        {%- set bytes = [] -%}
+        {%- for byte in placeholder.encode('utf-8') -%}
+            {#- Java's bytes are signed. -#}
+            {%- do bytes.append(byte - 256 if byte > 127 else byte) -%}
+        {%- endfor -%}
+        {%- set text = spark_cdc._literal(placeholder) -%}
+        {%- set base64 = 'base64(cast(' ~ text ~ ' as binary))' -%}
+        {%- set base64_url = 'translate(' ~ base64 ~ ", '+/', '-_')" -%}
+        {%- set of_binary = [base64, base64_url] -%}
+        {%- for padded in [base64, base64_url] if placeholder.encode('utf-8') | length % 3 -%}
+            {%- do of_binary.append("rtrim('=', " ~ padded ~ ')') -%}
+        {%- endfor -%}
+        {#- A byte as the decimal of it: two characters of base64. -#}
+        {%- set alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/' -%}
+        {%- set decimals, objects = [], [] -%}
+        {%- for byte in bytes -%}
+            {%- set unscaled = '"' ~ alphabet[byte % 256 // 4] ~ alphabet[byte % 4 * 16] ~ '=="' -%}
+            {%- do decimals.append(unscaled) -%}
+            {%- do objects.append('{"scale":0,"value":' ~ unscaled ~ '}') -%}
+        {%- endfor -%}
+        {#- The fourth is the second with its numbers quoted (`_quote_numbers`). Of the message the beginning of a list is enough. -#}
+        {%- set of_bytes, begins = [], [] -%}
+        {%- for elements in [
+            [bytes, '', ''], [bytes, '', '.0'], [decimals, '', ''], [bytes, '"\\uFDD0', '.0"'], [objects, '', ''],
+        ] -%}
+            {%- set texts = [] -%}
+            {%- for element in elements[0] -%}
+                {%- do texts.append(elements[1] ~ element ~ elements[2]) -%}
+            {%- endfor -%}
+            {%- do of_bytes.append("'[" ~ texts | join(',') ~ "]'") -%}
+            {%- do begins.append("'[" ~ texts[:3] | join(',') ~ "'") -%}
+        {%- endfor -%}
+        {%- do of_binary.extend(['lower(hex(' ~ text ~ '))', 'hex(' ~ text ~ ')']) -%}
+        {%- set md5 = 'md5(cast(' ~ text ~ ' as binary))' -%}
+        {%- set uuid = "concat_ws('-', left(" ~ md5 ~ ', 8), substr(' ~ md5 ~ ", 9, 4), concat('3', substr(" ~ md5
+            ~ ', 14, 3)), concat(translate(substr(' ~ md5 ~ ", 17, 1), '0123456789abcdef', '89ab89ab89ab89ab'), substr("
+            ~ md5 ~ ', 18, 3)), right(' ~ md5 ~ ', 12))' -%}
+        {%- if inside_of_value -%}
+            {%- do forms.extend([text, uuid] + of_binary + ["'[" ~ bytes[:3] | join(', ') ~ "'"] + begins[:3] + begins[4:]) -%}
+        {%- else -%}
+            {%- do forms.extend([text] + of_binary + of_bytes) -%}
+            {%- for element in [text, uuid] + of_binary -%}
+                {%- do forms.append("concat('[\"', " ~ element ~ ", '\"]')") -%}
+            {%- endfor -%}
+            {%- do forms.append("concat('{\"', " ~ text ~ ", '\":\"', " ~ text ~ ", '\"}')") -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{- return(forms) -}}
+{%- endmacro -%}

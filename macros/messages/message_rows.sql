@@ -1,0 +1,82 @@
+{#-
+    The CTE `message_rows`: the messages of `envelopes` with `rows`, the row changes in each, exact and untyped. NULL of a message that
+    has none. A messages model keeps it, so that no changes model reads a message again: see `_stored_messages`. Where numbers were put
+    in quotes, `quoted_rows` come first.
+
+    A row is a struct, the same for all formats:
+
+    op        insert, update, delete or snapshot
+    half      before or after, of one of the two messages of an update
+    image     map<string,string>: the row after the change, or of a delete as it was; a number by its own text
+    before    map<string,string>: the row before an update or a delete, or the part of it that the message has
+    old_key   array<string>, of an update: the columns of which the message has the value before. See `_format`
+    complete, absent_is_error, patches, old_key_told_apart, op_columns_of_others
+              see `_format`
+-#}
+{%- macro _message_rows(fmt) -%}
+    {%- set header, rows = fmt.header, fmt.rows -%}
+    {%- set header_texts, exact_row = [], [] -%}
+    {%- for name, type in spark_cdc._header_columns().items() if type == 'string' -%}
+        {%- do header_texts.append(name) -%}
+    {%- endfor -%}
+    {%- for name in spark_cdc._row_fields() -%}
+        {%- set value = spark_cdc._unquoted_image('row.' ~ name) if name in ['image', 'before'] else 'row.' ~ name -%}
+        {%- do exact_row.append("'" ~ name ~ "', " ~ value) -%}
+    {%- endfor -%}
+{{ 'message_rows' if rows.exact else 'quoted_rows' }} as (
+
+    select
+        * except (message{{ ', event' if header.event }}),
+        {% if rows.each -%}
+        case
+            when kind = 'rows'
+                then transform({{ rows.each }}, (element, position) -> {{ spark_cdc._row_of(fmt) | indent(16) }})
+        end
+        {%- else -%}
+        case when kind = 'rows' then array({{ spark_cdc._row_of(fmt) | indent(12) }}) end
+        {%- endif %} as rows
+    from envelopes
+
+)
+{%- if not rows.exact %},
+
+message_rows as (
+
+    select
+        * except (rows, {{ header_texts | join(', ') }}),
+        {%- for name in header_texts %}
+        case when numbers_quoted then {{ spark_cdc._unquoted_text(name) }} else {{ name }} end as {{ name }},
+        {%- endfor %}
+        case
+            when numbers_quoted then transform(rows, row -> named_struct(
+                {{ exact_row | join(',\n') | indent(16) }}
+            ))
+            else rows
+        end as rows
+    from quoted_rows
+
+)
+{%- endif %}
+{%- endmacro -%}
+
+{#- One row as a struct, from the expressions of the format's `<format>_rows`. -#}
+{%- macro _row_of(fmt) -%}
+    {%- set rows, is_pair = fmt.rows, fmt.header.splits_updates -%}
+    {%- set fields = [] -%}
+    {%- for name, type in spark_cdc._row_fields().items() -%}
+        {#- What only the pair of an update's two messages can say is asked of the pair. -#}
+        {%- set value = none if is_pair and name in ['complete', 'absent_is_error', 'patches'] else rows[name] -%}
+        {%- set value = 'map_keys(' ~ value ~ ')' if value and name == 'old_key' else value -%}
+        {%- do fields.append("    '" ~ name ~ "', " ~ (value | string | trim | indent(4) if value else 'cast(null as ' ~ type ~ ')')) -%}
+    {%- endfor -%}
+    {{- return('named_struct(\n' ~ fields | join(',\n') ~ '\n)') -}}
+{%- endmacro -%}
+
+{#- The fields of a row in a messages model, and their types. -#}
+{%- macro _row_fields() -%}
+    {{- return({
+        'op': 'string', 'half': 'string', 'image': 'map<string,string>', 'before': 'map<string,string>', 'old_key': 'array<string>',
+        'complete': 'boolean', 'absent_is_error': 'boolean', 'patches': 'map<string,string>', 'old_key_told_apart': 'boolean',
+        'op_columns_of_others': 'array<string>',
+    }) -}}
+{%- endmacro -%}

@@ -1,0 +1,105 @@
+{#-
+    Raw Kafka messages -> one row per message with its envelope read.
+
+    relation     the raw table: topic, partition, offset, timestamp, key, value
+    format       the envelope: see `formats()`
+    dialect      whose way of writing the format, where there are several
+    raw_columns  {'value': 'payload', ...}: SQL expressions where the raw table names a column otherwise
+
+    One row: topic, partition, offset, timestamp, key, value as in Kafka, JSON without what a converter put around it; format;
+    kind (rows, ddl, truncate, begin, commit, heartbeat, tombstone, other, unreadable); database_name, schema_name, table_name;
+    op as the vendor writes it;
+    sequence (the vendor's order in parts); committed_at; transaction_id; key_columns; column_types; ddl;
+    error (code, detail), which is not null exactly for unreadable messages; rows (the row changes in it, exact and untyped: see
+    `_message_rows`); batch (when the run that read it began); seen
+    (what its topic and partition held then: by it the next run knows what is new).
+
+    A model that is a `cdc_log` reads each message of the raw table once, also one that lands behind others or lands again.
+-#}
+{%- macro messages(relation=none, format=none, dialect=none, raw_columns=none) -%}
+    {%- do spark_cdc._require_arguments('messages', varargs, kwargs, ['relation', 'format', 'dialect', 'raw_columns']) -%}
+    {%- do spark_cdc._require_source('messages', 'relation', relation) -%}
+    {%- set fmt = spark_cdc._format(format, dialect, 'messages') -%}
+    {%- do spark_cdc._require_raw_columns('messages', raw_columns) -%}
+    {%- do spark_cdc._note_kind('messages', {
+        'spark_cdc.dialect_of': {format: fmt.dialect}, 'spark_cdc.raw_columns': raw_columns or {},
+        'spark_cdc.arguments': spark_cdc._as_noted(dict(
+            {'format': format, 'dialect': fmt.dialect}, **spark_cdc._vars_of_rows(format)
+        ), raw_columns),
+    }) -%}
+    {%- do spark_cdc._require_spark('messages') -%}
+    {%- do spark_cdc._refuse_append_of_other_arguments('messages') -%}
+    {%- do spark_cdc._require_raw_table('messages', relation, raw_columns) -%}
+    {%- if spark_cdc._is_run() and spark_cdc._is_full_refresh() -%}
+        {%- do spark_cdc._refuse_to_lose_history(
+            'messages', spark_cdc._positions_of_messages(this), spark_cdc._positions_of_messages(relation, raw_columns), relation
+        ) -%}
+    {%- endif -%}
+    {%- set query = adapter.dispatch('messages', 'spark_cdc')(relation, fmt, raw_columns) -%}
+    {%- do spark_cdc._require_functions('messages', format, query) -%}
+    {{- return(query) -}}
+{%- endmacro -%}
+
+{%- macro default__messages(relation, fmt, raw_columns) -%}
+    {%- do spark_cdc._only_spark('messages') -%}
+{%- endmacro -%}
+
+{%- macro spark__messages(relation, fmt, raw_columns) -%}
+    {%- set is_kept = spark_cdc._is_log() -%}
+    {%- set reading = none -%}
+    {%- if spark_cdc._goes_on() -%}
+        {%- set seen_before = spark_cdc._seen_before(relation, 'topic', 'seen', [fmt.name, fmt.named_dialect, raw_columns]) -%}
+        {%- set partitions = spark_cdc._partitions_to_read(relation, raw_columns, seen_before) -%}
+        {%- if not partitions and spark_cdc._is_run() -%}
+            {{- return(spark_cdc._nothing_new()) -}}
+        {%- endif -%}
+        {%- set reading = {
+            'partitions': partitions,
+            'counts_copies': true,
+            'positions_read': "select topic, partition, offset, timestamp, error.code <=> 'offset_taken' as is_taken from " ~ this,
+            'values_unread': "select topic, partition, offset, timestamp, xxhash64(value) as value_hash from " ~ this
+                ~ " where kind = 'unreadable'",
+            'seen_comment': spark_cdc._seen_comment(seen_before, partitions),
+        } if partitions else none -%}
+    {%- endif -%}
+with {{ spark_cdc._envelope(relation, fmt, raw_columns, reading=reading, finds_taken_offsets=true) }},
+
+{{ spark_cdc._message_rows(fmt) }}
+{%- set joins_seen = spark_cdc._joins_seen(is_kept, reading) %}
+{%- if joins_seen %},
+
+{{ spark_cdc._seen_cte('raw_messages', reading) }}
+{%- endif %}
+
+select {{ '/*+ broadcast(topics_seen) */' if joins_seen }}
+    message_rows.topic,
+    partition,
+    offset,
+    timestamp,
+    key,
+    value,
+    headers,
+    format,
+    kind,
+    {%- for name in spark_cdc._header_columns() %}
+    {{ name }},
+    {%- endfor %}
+    error,
+    rows,
+    batch,
+    {{ spark_cdc._as_seen(spark_cdc._partitions_seen('message_rows.topic', reading) ~ '[partition]')
+        if is_kept else 'cast(null as string)' }} as seen
+from message_rows
+{%- if joins_seen %}
+left join topics_seen on message_rows.topic <=> topics_seen.topic
+{%- endif %}
+{{ reading.seen_comment if reading }}
+{%- endmacro -%}
+
+{#- Columns of a messages model that a changes model reads. -#}
+{%- macro _message_columns() -%}
+    {{- return(
+        ['topic', 'partition', 'offset', 'timestamp', 'key', 'value', 'headers', 'kind']
+        + spark_cdc._header_columns() | list + ['error', 'rows', 'batch']
+    ) -}}
+{%- endmacro -%}

@@ -1,0 +1,191 @@
+{#-
+    Messages -> the same messages with their envelope read. One parse of each message.
+
+    Gives the text of the CTEs `documents`, `checked` and `envelopes`, and of one or two before them. `messages` is the name of the
+    CTE that is read, with Kafka's names and, with `finds_taken_offsets`, `is_taken`; `leaves_out` see `_envelope`, `fmt` see `_format`.
+
+    Why maps of texts: they keep absent and null apart, show a key that stands twice, and need no declared columns.
+-#}
+{%- macro _envelopes_of(messages, fmt, leaves_out=[], finds_taken_offsets=false) -%}
+    {%- set header = fmt.header -%}
+    {%- set document = header.document -%}
+    {%- set schema = fmt.schema_without_types if 'column_types' in leaves_out else fmt.schema -%}
+    {%- set text = spark_cdc._without_long_numbers('value') if fmt.rows.long_numbers else 'value' -%}
+{% if document -%}
+json_messages as (
+
+    select {{ messages }}.* except (value), document as value
+    from {{ messages }}
+    -- explode, so that a filter on the value does not call the function again
+    lateral view explode(array({{ document }})) exploded as document
+
+),
+{% set messages = 'json_messages' %}
+{% else -%}
+unwrapped_messages as (
+
+    select
+        {{ messages }}.* except (key, value),
+        {{ spark_cdc._without_schema_id('key') }} as key,
+        {{ spark_cdc._unwrapped_value('value') }} as value
+    from {{ messages }}
+
+),
+{% set messages = 'unwrapped_messages' %}
+{% endif -%}
+documents as (
+
+    select
+        topic,
+        partition,
+        offset,
+        timestamp,
+        key,
+        value,
+        headers,
+        batch,
+        {%- if finds_taken_offsets %}
+        is_taken,
+        {%- endif %}
+        parsed.document.numbers_quoted as numbers_quoted,
+        parsed.document.not_as_declared as not_as_declared,
+        coalesce(size(parsed.document.message), -1) as number_of_messages,
+        get(parsed.document.message, 0) as message,
+        parsed.key_names as key_names
+        {%- if header.nested %},
+        parsed.nested_key_names as nested_key_names
+        {%- endif %}
+    from {{ messages }}
+    -- explode, so that the parse is not repeated for each field that is read
+    lateral view explode(array(named_struct(
+        'document', {{ spark_cdc._parsed(fmt, schema) | trim | indent(8) }},
+        'key_names', json_object_keys({{ text }})
+        {%- if header.nested %},
+        'nested_key_names', {{ header.nested }}
+        {%- endif %}
+    ))) exploded as parsed
+    -- explode, so that the code which Spark generates for one run serves the next, too
+    lateral view explode(array({{ spark_cdc._batch_started_at() }})) run as batch
+
+),
+{%- if header.event %}
+
+events as (
+
+    {% if header.event_calls_python -%}
+    select *
+    from documents
+    lateral view explode(array({{ header.event | trim | indent(4) }})) exploded as event
+    {%- else -%}
+    select
+        *,
+        {%- for name, expression in (header.beside_event or {}).items() %}
+        {{ expression | trim | indent(8) }} as {{ name }},
+        {%- endfor %}
+        {{ header.event | trim | indent(8) }} as event
+    from documents
+    {%- endif %}
+
+),
+{%- endif %}
+
+checked as (
+
+    select * except (found)
+    from (
+        select
+            *,
+            case
+                {%- if finds_taken_offsets %}
+                when is_taken then {{ spark_cdc._error('offset_taken', 'offset: an older message has it') }}
+                {%- endif %}
+                when value is null then {{ header.error_of_null or 'null' }}
+                when numbers_quoted is null or number_of_messages <> 1 or message is not null and key_names is null then {# -#}
+                    {{ spark_cdc._unreadable_reason('value') | trim | indent(12) }}
+                when message is null then {{ spark_cdc._error('not_an_object', 'the message is null') }}
+                when {{ spark_cdc._names_twice('key_names') }} then {# -#}
+                    {{ spark_cdc._name_twice_error('key_names', 'the message') }}
+                {%- if header.nested %}
+                when {{ spark_cdc._names_twice('nested_key_names') }} then {# -#}
+                    {{ spark_cdc._name_twice_error('nested_key_names', header.nested_in or 'an object of the message') }}
+                {%- endif %}
+                else coalesce(
+                    -- the reader goes on behind damage inside a row, which is then missing
+                    case when not_as_declared is not null then {{ spark_cdc._damage('value') | indent(20) }} end,
+                    {%- if header.errors %}
+                    {{ spark_cdc._first_error(header.errors) | trim | indent(20) }},
+                    {%- endif %}
+                    case
+                        when not_as_declared is not null then {# -#}
+                            {{ spark_cdc._error_of('other_structure', spark_cdc._field_not_as_declared(schema)) | indent(28) }}
+                        {%- if header.names_table %}
+                        -- the kind is only worked out where there is no table
+                        when coalesce({{ header.table_name | trim | indent(24) }}, '') = ''
+                            and {{ header.kind | trim | indent(28) }} in ('rows', 'truncate') then {# -#}
+                            {{ spark_cdc._error('other_structure', 'table: missing') }}
+                        {%- endif %}
+                        when {{ spark_cdc._has_lone_surrogate('value') }} then {# -#}
+                            {{ spark_cdc._error_of('lone_surrogate', spark_cdc._at_byte(
+                                spark_cdc._first_lone_surrogate('value'), 'an escape names half of a character'
+                            )) }}
+                    end
+                )
+            end as found
+        from {{ 'events' if header.event else 'documents' }}
+    )
+    -- explode, so that a filter on what follows does not repeat all this
+    lateral view explode(array(cast(found as struct<code: string, detail: string>))) exploded as error
+
+),
+
+envelopes as (
+
+    select
+        topic,
+        partition,
+        offset,
+        timestamp,
+        key,
+        value,
+        headers,
+        batch,
+        numbers_quoted,
+        message,
+        {%- if header.event %}
+        event,
+        {%- endif %}
+        {%- for name in header.beside_event or {} %}
+        {{ name }},
+        {%- endfor %}
+        error,
+        '{{ fmt.name }}' as format,
+        case
+            when error is not null then 'unreadable'
+            when value is null then {{ header.kind_of_null or "'tombstone'" }}
+            else {{ header.kind | trim | indent(12) }}
+        end as kind,
+        {%- for name, type in spark_cdc._header_columns().items() %}
+        {%- set is_told = header[name] and name not in leaves_out %}
+        {%- set value = header[name] | trim | indent(12) if is_told else 'cast(null as ' ~ type ~ ')' %}
+        case when error is null then {{ value }} end as {{ name }}{{ ',' if not loop.last }}
+        {%- endfor %}
+    from checked
+
+)
+{%- endmacro -%}
+
+{#- What a format tells of a message beside its kind. One list: models, tests and `spark-cdc decode` read it. -#}
+{%- macro _header_columns() -%}
+    {{- return({
+        'database_name': 'string',
+        'schema_name': 'string',
+        'table_name': 'string',
+        'op': 'string',
+        'sequence': 'array<decimal(20,0)>',
+        'committed_at': 'timestamp',
+        'transaction_id': 'string',
+        'key_columns': 'array<string>',
+        'column_types': 'map<string,string>',
+        'ddl': 'string',
+    }) -}}
+{%- endmacro -%}

@@ -1,0 +1,56 @@
+{#- The error of a message or a row: a code, and a detail that names rules and fields, never a value of the message. -#}
+
+{#- An error of a message or a row: its code, and which rule was broken by which field. -#}
+{%- macro _error(code, detail=none) -%}
+    {{- return(spark_cdc._error_of(code, spark_cdc._literal(detail) if detail else 'cast(null as string)')) -}}
+{%- endmacro -%}
+
+{#- An error whose detail is an SQL expression. Names of columns and fields may be in it, values of the message may not. -#}
+{%- macro _error_of(code, detail) -%}
+    {{- return("named_struct('code', '" ~ code ~ "', 'detail', " ~ detail ~ ')') -}}
+{%- endmacro -%}
+
+{#-
+    What `errors` of a header begins with: the message has no operation, or one that the format does not know. `path`: the field
+    that says it.
+-#}
+{%- macro _errors_of_op(path, op, known) -%}
+    {{- return({
+        'other_format': {path ~ ': missing': op ~ ' is null'},
+        'unknown_op': {path ~ ': not an operation of the format': op ~ ' not in (' ~ spark_cdc._literals(known) ~ ')'},
+    }) -}}
+{%- endmacro -%}
+
+{#- The error of a list in which a name stands twice. `where` says of what object the names are. -#}
+{%- macro _name_twice_error(names, where) -%}
+    {%- set first = spark_cdc._let(
+        'sorted', 'array_sort(' ~ names ~ ')', 'get(filter(sorted, (name, place) -> name = get(sorted, place - 1)), 0)'
+    ) -%}
+    {%- set detail = 'concat(left(' ~ first ~ ', 100), ' ~ spark_cdc._literal(': stands twice in ' ~ where) ~ ')' -%}
+    {{- return(spark_cdc._error_of('duplicate_key', detail)) -}}
+{%- endmacro -%}
+
+{#-
+    The first error of a message, NULL where it has none. `errors` maps codes to rules, in the order in which they are asked; the
+    rules of a code map what is wrong to the condition on which it is: {'no_rows': {'data: no rows': 'size(message.data) = 0'}}.
+    `fault` is no code: it is an expression that gives the error itself, as `_error` makes it, or NULL.
+
+    What is wrong begins with the path of the field and names rules and fields, never a value of the message.
+-#}
+{%- macro _first_error(errors) -%}
+    {%- set found = [] -%}
+    {%- for code, rules in errors.items() -%}
+        {%- if code == 'fault' -%}
+            {%- do found.append(rules) -%}
+        {%- else -%}
+            {#- A format of a project's own may give one condition alone. -#}
+            {%- set rules = {none: rules} if rules is string else rules -%}
+            {%- set cases = [] -%}
+            {%- for detail, condition in rules.items() -%}
+                {%- do cases.append('    when ' ~ condition | trim | indent(8) ~ ' then ' ~ spark_cdc._error(code, detail)) -%}
+            {%- endfor -%}
+            {%- do found.append('case\n' ~ cases | join('\n') ~ '\nend') -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{- return(found | join(',\n')) -}}
+{%- endmacro -%}

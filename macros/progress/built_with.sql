@@ -1,0 +1,107 @@
+{#-
+    What a table was built with, kept as its property `spark_cdc.built_with`: rows that were read with one `table`, `format` or `key`
+    do not become those of another one, so that a run with another one is refused. A table without the property, of an earlier
+    version, is not: its next append or merge notes what it was made with.
+-#}
+
+{#-
+    Of a messages or changes model its arguments, as `_note_kind` has them. Of a current or history table its own options and, where
+    it selects from one changes model, the arguments of that: the table may not be rebuilt with it, or the model is a view. Of several
+    changes models each refuses for itself. Name -> text; none of a ledger.
+-#}
+{%- macro _built_with(node) -%}
+    {%- set kind = spark_cdc._kind_of(node) -%}
+    {%- if kind not in ['cdc_current', 'cdc_history'] -%}
+        {{- return(node.config.meta.get('spark_cdc.arguments', {})) -}}
+    {%- endif -%}
+    {%- set built_with = {} -%}
+    {%- for name, default in spark_cdc._own_options().items() -%}
+        {%- set value = node.config.get(name) or default -%}
+        {%- do built_with.update({name: value | sort | join(', ') if spark_cdc._is_list(value) else value | string}) -%}
+    {%- endfor -%}
+    {%- set changes = spark_cdc._changes_below(node) -%}
+    {%- if changes | length == 1 -%}
+        {%- do built_with.update(changes[0].config.meta.get('spark_cdc.arguments', {})) -%}
+    {%- endif -%}
+    {{- return(built_with) -}}
+{%- endmacro -%}
+
+{#- The options of a current or history table that its stored rows depend on, with their defaults. -#}
+{%- macro _own_options() -%}
+    {{- return({
+        'unique_key': [], 'track_columns': [], 'keep_unchanged': false, 'hard_deletes': 'new_record', 'origins_share_keys': false,
+    }) -}}
+{%- endmacro -%}
+
+{#- The changes models that a current or history table selects from, directly or through views. -#}
+{%- macro _changes_below(node) -%}
+    {%- set found = [] -%}
+    {%- for id in node.depends_on.nodes if id in graph.nodes -%}
+        {%- for changes in spark_cdc._nodes_behind(graph.nodes[id], 'changes') if changes not in found -%}
+            {%- do found.append(changes) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{- return(found) -}}
+{%- endmacro -%}
+
+{#- As the property's text: Spark hides one that has the word token or secret in it, as a name may, so all is in hexadecimal digits. -#}
+{%- macro _built_with_text(built_with) -%}
+    {%- set texts = [] -%}
+    {%- for name, value in built_with.items() -%}
+        {%- do texts.append(name.encode('utf-8').hex() ~ '=' ~ value.encode('utf-8').hex()) -%}
+    {%- endfor -%}
+    {{- return(texts | join(' ')) -}}
+{%- endmacro -%}
+
+{%- macro _built_with_of(properties) -%}
+    {%- set built_with, any_bytes = {}, ''.encode('utf-8') -%}
+    {%- for text in (properties.get('spark_cdc.built_with') or '').split(' ') if text -%}
+        {%- set name, value = text.split('=') -%}
+        {%- do built_with.update({any_bytes.fromhex(name).decode('utf-8'): any_bytes.fromhex(value).decode('utf-8')}) -%}
+    {%- endfor -%}
+    {{- return(built_with) -}}
+{%- endmacro -%}
+
+{#- What a table was built with and is another one now, of what both know: a column that is declared since was not read before. -#}
+{%- macro _built_otherwise(relation) -%}
+    {%- set built_with, found = spark_cdc._built_with(model), {} -%}
+    {%- for name, value in spark_cdc._built_with_of(spark_cdc._table_properties(relation)).items()
+        if built_with.get(name, value) != value -%}
+        {%- do found.update({name: value}) -%}
+    {%- endfor -%}
+    {{- return(found) -}}
+{%- endmacro -%}
+
+{#- A table without rows has none that are wrong. -#}
+{%- macro _refuse_other_arguments(macro, relation) -%}
+    {%- set built_with = spark_cdc._built_with(model) -%}
+    {%- for name, value in spark_cdc._built_otherwise(relation).items() if spark_cdc._has_rows(relation) -%}
+        {%- set argument, part = (name ~ '.').split('.', 1) -%}
+        {%- set part = ' for `' ~ part[:-1] ~ '`' if part else '' -%}
+        {%- set is_of_changes = spark_cdc._kind_of(model) in ['cdc_current', 'cdc_history'] and name not in spark_cdc._own_options() -%}
+        {%- set built = spark_cdc._changes_below(model)[0].name if is_of_changes else model.name -%}
+        {%- do spark_cdc._raise(
+            macro, argument, 'what the rows of ' ~ relation ~ ' were made with, ' ~ spark_cdc._show(value or none) ~ part,
+            spark_cdc._show(built_with[name] or none) ~ part,
+            'Stored rows do not change with it. Write what was there, or rebuild the table and all that is downstream: '
+            ~ 'dbt run --full-refresh --select ' ~ built ~ '+'
+        ) -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
+{#- After an append or a merge. A property is a commit of its own on Delta: only where it is another one. -#}
+{%- macro _note_built_with(relation) -%}
+    {%- set text = spark_cdc._built_with_text(spark_cdc._built_with(model)) -%}
+    {%- if text and text != spark_cdc._table_properties(relation).get('spark_cdc.built_with') -%}
+        {%- call statement('note_built_with') -%}
+            alter table {{ relation }} set tblproperties ('spark_cdc.built_with' = '{{ text }}')
+        {%- endcall -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+{#- Before the run reads or alters anything. dbt's own `incremental` keeps no note of what its rows were made with. -#}
+{%- macro _refuse_append_of_other_arguments(macro) -%}
+    {%- if spark_cdc._is_run() and config.get('materialized') == 'cdc_log' and spark_cdc._goes_on() -%}
+        {%- do spark_cdc._refuse_other_arguments(macro, load_cached_relation(this)) -%}
+    {%- endif -%}
+{%- endmacro -%}

@@ -1,0 +1,35 @@
+{#- What a table's properties say, and what a run leaves in them for the next one. -#}
+
+{%- macro _file_format(relation) -%}
+    {{- return('delta' if relation.is_delta else 'iceberg' if relation.is_iceberg else 'other') -}}
+{%- endmacro -%}
+
+{%- macro _table_properties(relation) -%}
+    {%- set properties = {} -%}
+    {%- for row in run_query('show tblproperties ' ~ relation).rows -%}
+        {%- do properties.update({row[0]: row[1]}) -%}
+    {%- endfor -%}
+    {{- return(properties) -}}
+{%- endmacro -%}
+
+{%- macro _read_before(properties) -%}
+    {{- return({
+        'batch': properties['spark_cdc.read_batch'] | int, 'count': properties['spark_cdc.read_count'] | int,
+        'truncates': properties['spark_cdc.read_truncates'] | int, 'last_sequence': properties.get('spark_cdc.last_sequence'),
+    }) -}}
+{%- endmacro -%}
+
+{%- macro _set_read(target_relation, read, commit, built_with='') -%}
+    alter table {{ target_relation }} set tblproperties (
+        'spark_cdc.read_batch' = '{{ read.batch }}',
+        'spark_cdc.read_count' = '{{ read.count }}',
+        'spark_cdc.read_truncates' = '{{ read.truncates }}',
+        {%- if read.last_sequence is not none %}
+        'spark_cdc.last_sequence' = '{{ read.last_sequence }}',
+        {%- endif %}
+        {%- if built_with %}
+        'spark_cdc.built_with' = '{{ built_with }}',
+        {%- endif %}
+        'spark_cdc.read_commit' = '{{ commit }}'
+    )
+{%- endmacro -%}

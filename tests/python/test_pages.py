@@ -27,10 +27,11 @@ PAGES = sorted(
         REPOSITORY / "macros" / "README.md",
     ]
 )
-# Pages in English.
-PLAIN = [page for page in PAGES if ".zh" not in page.name]
+CHINESE = [page for page in PAGES if page.name.endswith(".zh-CN.md")]
+ENGLISH = [page for page in PAGES if page not in CHINESE]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 BLOCK = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.M | re.S)
+FENCE = re.compile(r"^ *```.*?^ *```$", re.M | re.S)
 CODE = re.compile(r"^ *```.*?^ *```$|`[^`\n]*`", re.M | re.S)
 # Words of the first pages, which were exact and hard to read.
 AVOIDED = re.compile(
@@ -104,11 +105,12 @@ def test_every_file_that_a_page_names_exists() -> None:
     assert sorted((page, file) for page, file in named if not (REPOSITORY / file).exists()) == []
 
 
-def test_the_readme_is_one_page() -> None:
-    assert len(text_of(REPOSITORY / "README.md").splitlines()) <= 150
+@pytest.mark.parametrize("name", ["README.md", "README.zh-CN.md"])
+def test_the_readme_is_one_page(name: str) -> None:
+    assert len(text_of(REPOSITORY / name).splitlines()) <= 150
 
 
-@pytest.mark.parametrize("page", PLAIN, ids=name_of)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_no_cell_of_a_table_is_long(page: Path) -> None:
     cells = [
         cell.strip()
@@ -119,10 +121,72 @@ def test_no_cell_of_a_table_is_long(page: Path) -> None:
     assert [cell for cell in cells if len(cell) > 120] == []
 
 
-@pytest.mark.parametrize("page", PLAIN, ids=name_of)
+@pytest.mark.parametrize("page", ENGLISH, ids=name_of)
 def test_the_words_are_plain(page: Path) -> None:
     prose = re.sub(r"\]\([^)]*\)", "]", CODE.sub("", text_of(page)))
     assert AVOIDED.findall(prose) == []
+
+
+def english_of(page: Path) -> Path:
+    return page.with_name(page.name.replace(".zh-CN", ""))
+
+
+def sections_of(page: Path) -> list[dict[str, Any]]:
+    """What the sections of a page have in every language. A block of code counts as its fence only."""
+    sections = []
+    for section in re.split(r"^(?=#+ )", FENCE.sub("```", text_of(page)), flags=re.M)[1:]:
+        # A heading's level, and its number if it has one.
+        heading = re.match(r"#+ (?:\d+\. )?", section)
+        assert heading
+        links = {target.replace(".zh-CN", "") for target in LINK.findall(CODE.sub("", section))}
+        sections.append(
+            {
+                "heading": heading[0],
+                "blocks": section.count("```"),
+                "tables": [line.count("|") for line in section.splitlines() if line.startswith("|")],
+                "names in backticks": sorted(set(re.findall(r"`([^`\n]+)`", section))),
+                "links": sorted(links),
+            }
+        )
+    return sections
+
+
+def numbers_of(page: Path) -> list[set[str]]:
+    """The numbers in the prose and the tables of each section: versions, offsets, results."""
+    prose = re.sub(r"\]\([^)]*\)", "]", CODE.sub("", text_of(page)))
+    return [
+        set(re.findall(r"\d+(?:\.\d+)*", section)) for section in re.split(r"^(?=#+ )", prose, flags=re.M)
+    ]
+
+
+def test_the_readme_and_the_tutorial_are_also_in_chinese() -> None:
+    assert [name_of(page) for page in CHINESE] == ["README.zh-CN.md", "docs/tutorial.zh-CN.md"]
+
+
+@pytest.mark.parametrize("page", CHINESE, ids=name_of)
+def test_a_chinese_page_has_the_code_of_the_english_page(page: Path) -> None:
+    """Each block is equal, its comments too: a reader of either language runs the same."""
+    assert FENCE.findall(text_of(page)) == FENCE.findall(text_of(english_of(page)))
+
+
+@pytest.mark.parametrize("page", CHINESE, ids=name_of)
+def test_a_chinese_page_has_the_sections_of_the_english_page(page: Path) -> None:
+    assert sections_of(page) == sections_of(english_of(page))
+
+
+@pytest.mark.parametrize("page", CHINESE, ids=name_of)
+def test_a_chinese_page_has_the_numbers_of_the_english_page(page: Path) -> None:
+    """It may have more: Chinese writes some of them in digits that English writes as words."""
+    pairs = zip(numbers_of(english_of(page)), numbers_of(page), strict=True)
+    assert [sorted(english - chinese) for english, chinese in pairs if english - chinese] == []
+
+
+@pytest.mark.parametrize("page", CHINESE, ids=name_of)
+def test_each_language_links_to_the_other_and_stays_in_its_own(page: Path) -> None:
+    assert text_of(page).splitlines()[2] == f"[English]({english_of(page).name})"
+    assert text_of(english_of(page)).splitlines()[2] == f"[简体中文]({page.name})"
+    translated = {english_of(other) for other in CHINESE} - {english_of(page)}
+    assert [name_of(file) for file, _ in links_of(page) if file in translated] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -80,6 +80,7 @@
     {%- endif -%}
     {%- set branches -%}
         case
+            when text is null then null
             {%- for plain, names in groups.items() %}
             when name in ({{ spark_cdc._literals(names) }}) then coalesce({{ plain | indent(12) }}, '\uFFFD')
             {%- endfor %}

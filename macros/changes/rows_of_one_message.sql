@@ -9,28 +9,29 @@
     {%- set new_key, old_key = [], [] -%}
     {%- for name in key -%}
         {%- set name = spark_cdc._literal(name) -%}
-        {%- set new_value = 'element_at(row.image, ' ~ name ~ ')' -%}
+        {%- set old_value, new_value = 'row.before[' ~ name ~ ']', 'row.image[' ~ name ~ ']' -%}
         {%- do new_key.append(new_value) -%}
         {%- do old_key.append(
-            'case when map_contains_key(row.before, ' ~ name ~ ') then element_at(row.before, ' ~ name ~ ')'
-            ~ (' else ' ~ new_value if overlays) ~ ' end'
+            'if(map_contains_key(row.before, ' ~ name ~ '), ' ~ old_value ~ ', ' ~ new_value ~ ')' if overlays else old_value
         ) -%}
     {%- endfor -%}
     {%- set new_key, old_key = 'array(' ~ new_key | join(', ') ~ ')', 'array(' ~ old_key | join(', ') ~ ')' -%}
     {%- set all_rows -%}
         transform(rows, row -> named_struct(
-            'image', row.image, 'key', {{ new_key }}, 'old_key', {{ old_key }}
+            'image', row.image,
+            'key', {{ new_key }},
+            'old_key', {{ old_key }}
         ))
     {%- endset -%}
     {%- set same_values -%}
         forall(map_keys(earlier.image), name ->
             case
-                when map_contains_key(row.before, name) then element_at(row.before, name)
+                when map_contains_key(row.before, name) then row.before[name]
                 {%- if overlays %}
-                when map_contains_key(row.image, name) then element_at(row.image, name)
+                when map_contains_key(row.image, name) then row.image[name]
                 {%- endif %}
-                else element_at(earlier.image, name)
-            end <=> element_at(earlier.image, name)
+                else earlier.image[name]
+            end <=> earlier.image[name]
         )
     {%- endset -%}
     {%- set keys_go_round -%}
@@ -45,8 +46,12 @@
             and (earlier.old_key <=> earlier.key or ({{ same_values }} and not {{ keys_go_round }}))
         )
     {%- endset -%}
-    {{- return(
-        "case when position > 0 and row.op = 'update' then case when not " ~ old_key ~ ' <=> ' ~ new_key
-        ~ ' then ' ~ spark_cdc._let('all_rows', all_rows, goes_on) ~ ' else false end else false end'
-    ) -}}
+    {%- set changes_key -%}
+        case
+            when coalesce(position, 0) = 0 or row.op <> 'update' then false
+            when {{ old_key }} <=> {{ new_key }} then false
+            else {{ spark_cdc._let('all_rows', all_rows, goes_on) | indent(12) }}
+        end
+    {%- endset -%}
+    {{- return(changes_key) -}}
 {%- endmacro -%}

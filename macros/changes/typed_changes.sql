@@ -50,8 +50,7 @@ plain_rows as (
         case
             when {{ fmt.may_not_be_plain(columns) }}
                 then transform(array(image, before), row -> transform_values(row, (name, text) -> {{ plain_text | indent(16) }}))
-            else array(image, before)
-        end as rows
+        end as plain
     from {{ source }}
 
 ),
@@ -59,9 +58,9 @@ plain_rows as (
 plain_changes as (
 
     select
-        * except (image, before, rows),
-        rows[0] as image,
-        rows[1] as before
+        * except (image, before, plain),
+        if(plain is null, image, plain[0]) as image,
+        if(plain is null, before, plain[1]) as before
     from plain_rows
 
 ),
@@ -102,7 +101,7 @@ checked_rows as (
         {{ spark_cdc._named(unfit) | indent(8) }} as unfit,
         case
             when op in ('delete', 'truncate'){{ ' or complete' if rows.complete }} then null
-            when {{ may_be_absent | join(' or ') }}
+            when {{ may_be_absent | join('\n                or ') }}
                 then nullif(array_except(array({{ names }}), map_keys(image)), cast(array() as array<string>))
         end as absent
     from typed_rows
@@ -209,9 +208,9 @@ typed_changes as (
     {%- for conditions in found -%}
         {%- set cases = [] -%}
         {%- for name, condition in conditions.items() -%}
-            {%- do cases.append(' when ' ~ condition ~ ' then ' ~ spark_cdc._literal(name)) -%}
+            {%- do cases.append('\n        when ' ~ condition ~ ' then ' ~ spark_cdc._literal(name)) -%}
         {%- endfor -%}
-        {%- do names.append('\n    case' ~ cases | join ~ ' end') -%}
+        {%- do names.append('\n    case' ~ cases | join ~ '\n    end') -%}
     {%- endfor -%}
     {{- return("nullif(concat_ws(', '," ~ names | join(',') ~ "\n), '')") -}}
 {%- endmacro -%}

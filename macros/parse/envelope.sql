@@ -10,6 +10,7 @@
     {%- set header = fmt.header -%}
     {%- set document = header.document -%}
     {%- set schema = fmt.schema_without_types if 'column_types' in leaves_out else fmt.schema -%}
+    {%- set not_read_to_its_end = 'numbers_quoted is null or number_of_messages <> 1 or message is not null and key_names is null' -%}
     {%- set text = spark_cdc._without_long_numbers('value') if fmt.rows.long_numbers else 'value' -%}
 {% if document -%}
 json_messages as (
@@ -89,6 +90,19 @@ events as (
 ),
 {%- endif %}
 
+-- where a text that is wrong is no JSON
+strict_readings as (
+
+    select
+        *,
+        case
+            when {{ not_read_to_its_end }} or not_as_declared is not null
+                then {{ spark_cdc._strict_reading('value') | indent(16) }}
+        end as strict_reading
+    from {{ 'events' if header.event else 'documents' }}
+
+),
+
 checked as (
 
     select * except (found)
@@ -100,7 +114,7 @@ checked as (
                 when is_taken then {{ spark_cdc._error('offset_taken', 'offset: an older message has it') }}
                 {%- endif %}
                 when value is null then {{ header.error_of_null or 'null' }}
-                when numbers_quoted is null or number_of_messages <> 1 or message is not null and key_names is null then {# -#}
+                when {{ not_read_to_its_end }} then {# -#}
                     {{ spark_cdc._unreadable_reason('value') | trim | indent(12) }}
                 when message is null then {{ spark_cdc._error('not_an_object', 'the message is null') }}
                 when {{ spark_cdc._names_twice('key_names') }} then {# -#}
@@ -111,7 +125,7 @@ checked as (
                 {%- endif %}
                 else coalesce(
                     -- the reader goes on behind damage inside a row, which is then missing
-                    case when not_as_declared is not null then {{ spark_cdc._damage('value') | indent(20) }} end,
+                    {{ spark_cdc._damage() | indent(20) }},
                     {%- if header.errors %}
                     {{ spark_cdc._first_error(header.errors) | trim | indent(20) }},
                     {%- endif %}
@@ -131,7 +145,7 @@ checked as (
                     end
                 )
             end as found
-        from {{ 'events' if header.event else 'documents' }}
+        from strict_readings
     )
     -- explode, so that a filter on what follows does not repeat all this
     lateral view explode(array(cast(found as struct<code: string, detail: string>))) exploded as error

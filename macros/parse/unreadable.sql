@@ -18,7 +18,7 @@ case
         {{ spark_cdc._error('over_json_limits', 'more than 1,000 brackets') }}
     -- strictly, unlike json_object_keys, which takes single quotes and raw control characters
     when startswith(ltrim({{ text }}), '{') and from_json({{ text }}, 'map<string,string>', {{ strictly }}) is not null then {# -#}
-        {{ spark_cdc._error_of('text_after_message', spark_cdc._where_it_ended(text)) }}
+        {{ spark_cdc._error_of('text_after_message', spark_cdc._where_it_ended()) }}
     when startswith(ltrim({{ text }}), '{') then {{ spark_cdc._error_of('broken_json', spark_cdc._where_it_broke(text)) }}
     when from_json(concat('{"message":', {{ text }}, ',"end":false}'), 'end boolean', {{ strictly }}).end is not null then {# -#}
         {{ spark_cdc._error_of('not_an_object', spark_cdc._other_json(text)) }}
@@ -81,37 +81,37 @@ end
 {%- endmacro -%}
 
 {%- macro _where_it_broke(text) -%}
-    {%- set where = "case when not read.stops or read.is_cut then concat('broken off at byte ', octet_length(" ~ text
-        ~ ")) when read.within = '.' then 'breaks a rule of JSON' else " ~ spark_cdc._at_byte('read.bytes', 'not JSON') ~ ' end' -%}
-    {{- return(spark_cdc._where_reading_stopped(text, where, 'breaks off or breaks a rule of JSON')) -}}
+    {{- return(
+        "case when strict_reading is null then 'breaks off or breaks a rule of JSON' when not strict_reading.stops or "
+        ~ "strict_reading.is_cut then concat('broken off at byte ', octet_length(" ~ text ~ ")) when strict_reading.within = '.' then "
+        ~ "'breaks a rule of JSON' else " ~ spark_cdc._at_byte('strict_reading.bytes', 'not JSON') ~ ' end'
+    ) -}}
 {%- endmacro -%}
 
 {#- The error of a text that a more lenient reader could read to its end, NULL of JSON. -#}
-{%- macro _damage(text) -%}
-    {%- set place = spark_cdc._where_reading_stopped(
-        text, 'case when read.stops then ' ~ spark_cdc._at_byte('read.bytes', 'not JSON') ~ ' end'
-    ) -%}
-    {{- return(spark_cdc._let(
-        'place', place, 'case when place is not null then ' ~ spark_cdc._error_of('broken_json', 'place') ~ ' end'
-    )) -}}
+{%- macro _damage() -%}
+    {%- set place = spark_cdc._at_byte('strict_reading.bytes', 'not JSON') -%}
+    {{- return('case when strict_reading.stops then ' ~ spark_cdc._error_of('broken_json', place) ~ ' end') -}}
 {%- endmacro -%}
 
-{%- macro _where_it_ended(text) -%}
+{%- macro _where_it_ended() -%}
     {%- set around = spark_cdc._wrappings() -%}
-    {%- set where = "case when read.stops and read.within = '.' then concat('byte ', read.bytes, case read.piece when '{' then ': "
-        ~ around.another_object ~ "' else ': " ~ around.trailing_text ~ "' end) else '" ~ around.trailing_text ~ "' end" -%}
-    {{- return(spark_cdc._where_reading_stopped(text, where, around.trailing_text)) -}}
+    {{- return(
+        "case when strict_reading.stops and strict_reading.within = '.' then concat('byte ', strict_reading.bytes, case "
+        ~ "strict_reading.piece when '{' then ': " ~ around.another_object ~ "' else ': " ~ around.trailing_text ~ "' end) else '"
+        ~ around.trailing_text ~ "' end"
+    ) -}}
 {%- endmacro -%}
 
 {#-
-    `where` reads `read`, what a strict reading of the JSON text came to: `bytes` before the piece that stopped it, the brackets
-    that are open `within` (the message itself is `.`), and whether the text is cut inside that piece.
+    What a strict reading of a JSON text comes to: `bytes` before the piece that stopped it (`stops`), the brackets that are open
+    `within` (the message itself is `.`), and whether the text is cut inside that piece (`is_cut`). NULL of more than 1,000,000 bytes,
+    which would take too long.
 
     The list of what may follow what is the grammar: the innermost open bracket, what came last, what comes next. n is a name with
-    its colon, t a text, v another value or one that was read, s the start, and u a text that has no
-    end. Of more than 1,000,000 bytes it would take too long.
+    its colon, t a text, v another value or one that was read, s the start, and u a text that has no end.
 -#}
-{%- macro _where_reading_stopped(text, where, else=none) -%}
+{%- macro _strict_reading(text) -%}
     {%- set whole_text = '"(?:[^"\\\\\\x00-\\x1f]++|\\\\(?:["\\\\/bfnrt]|u[0-9a-fA-F]{4}))*+' -%}
     {%- set blanks = '[ \\t\\r\\n]*+' -%}
     {%- set pieces = '(?:' ~ whole_text ~ '"' ~ blanks ~ ':|' ~ whole_text ~ '"|[{}\\[\\],]|[^ \\t\\r\\n"{}\\[\\],]++)' ~ blanks ~ '|'
@@ -154,8 +154,8 @@ end
     {%- set nothing_read = "named_struct('within', '.', 'last', 's', 'piece', '', 'bytes', octet_length(" ~ text ~ ') - octet_length('
         ~ start ~ "), 'stops', false, 'is_cut', false)" -%}
     {{- return(
-        'case when octet_length(' ~ text ~ ') > 1000000 then ' ~ (spark_cdc._literal(else) if else else 'null') ~ ' else aggregate('
-        ~ found ~ ', ' ~ nothing_read ~ ', (read, piece) -> ' ~ next ~ ', read -> ' ~ where ~ ') end'
+        'case when octet_length(' ~ text ~ ') <= 1000000 then aggregate(\n    ' ~ found ~ ',\n    ' ~ nothing_read
+        ~ ',\n    (read, piece) -> ' ~ next ~ '\n) end'
     ) -}}
 {%- endmacro -%}
 

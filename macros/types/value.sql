@@ -64,7 +64,8 @@
         case
             when {{ text }} rlike '[eE][+-]?0*[1-9][0-9]{2}' then true
             else coalesce(
-                abs(try_cast({{ number }} as bigint) - {{ whole }}) * 2 <= power(10, {{ zeros_at_end }}),
+                abs(try_cast({{ number }} as bigint) - {{ whole }}) * 2
+                    <= power(10, {{ zeros_at_end }}),
                 {{ text }} rlike r'[.eE]|^[+-]?[0-9]{1,{{ 17 if family == 'double' else 9 }}}0*\z'
             )
         end
@@ -123,7 +124,8 @@ end
 case
     when {{ text }} rlike r'^[+-]?[0-9]*[.]?[0-9]{0,{{ column.scale }}}0*\z' then {{ number }}
     when {{ text }} rlike r'^[+-]?[0-9.]{1,1000}[eE][+-]?[0-9]{1,4}\z'
-        and {{ spark_cdc._significant_digits(text) }} = {{ spark_cdc._significant_digits('cast(' ~ number ~ ' as string)') }}
+        and {{ spark_cdc._significant_digits(text) }}
+            = {{ spark_cdc._significant_digits('cast(' ~ number ~ ' as string)') }}
         then {{ number }}
 end
     {%- endset -%}
@@ -175,14 +177,15 @@ end
         {%- if family == 'timestamp_ntz' -%}
             {%- set utc = spark_cdc._clock_in_utc('try_cast(' ~ text ~ ' as timestamp)') -%}
             {{- return(
-                "case when " ~ text ~ " rlike r'" ~ local_text ~ "' then try_cast(" ~ text ~ " as timestamp_ntz)"
-                ~ " when " ~ text ~ " rlike r'" ~ instant_text ~ "' then convert_timezone('UTC', " ~ zone ~ ", " ~ utc ~ ") end"
+                "case\n    when " ~ text ~ " rlike r'" ~ local_text ~ "'\n        then try_cast(" ~ text ~ " as timestamp_ntz)"
+                ~ "\n    when " ~ text ~ " rlike r'" ~ instant_text ~ "'\n        then convert_timezone('UTC', " ~ zone ~ ', ' ~ utc
+                ~ ')\nend'
             ) -}}
         {%- endif -%}
         {{- return(
-            "case when " ~ text ~ " rlike r'" ~ instant_text ~ "' then try_cast(" ~ text ~ " as timestamp)"
-            ~ " when " ~ text ~ " rlike r'" ~ local_text ~ "' then "
-            ~ spark_cdc._instant_of_local(text, time_zone) ~ ' end'
+            "case\n    when " ~ text ~ " rlike r'" ~ instant_text ~ "'\n        then try_cast(" ~ text ~ " as timestamp)"
+            ~ "\n    when " ~ text ~ " rlike r'" ~ local_text ~ "'\n        then "
+            ~ spark_cdc._instant_of_local(text, time_zone) ~ '\nend'
         ) -}}
     {%- endif -%}
     {%- set microseconds = spark_cdc._epoch_microseconds(text, encoding) -%}

@@ -34,7 +34,10 @@ TABLES = ("current", "history")
 
 def files() -> dict[str, str]:
     """One messages model, and the same changes twice, each with its tables."""
-    models = {"models/sources.yml": "sources: [{name: raw_views, tables: [{name: topic}]}]\n", "models/messages.sql": MESSAGES}
+    models = {
+        "models/sources.yml": "sources: [{name: raw_views, tables: [{name: topic}]}]\n",
+        "models/messages.sql": MESSAGES,
+    }
     for name, kind in KINDS.items():
         models[f"models/{name}_changes.sql"] = CHANGES.format(kind=kind)
         for table in TABLES:
@@ -69,7 +72,7 @@ def log() -> list[Message]:
 
 @pytest.fixture(scope="module")
 def tables(lake: Lake, new_project: Callable[..., Project]) -> list[dict[str, list[dict[str, Any]]]]:
-    """What the four tables held after each of four runs, of which one has late messages and copies, and one nothing new."""
+    """What the four tables held after each of three runs; the last has late messages and copies."""
     project = new_project(SCHEMA, files())
     lake.create_raw("topic", schema="raw_views")
     messages = log()
@@ -79,12 +82,11 @@ def tables(lake: Lake, new_project: Callable[..., Project]) -> list[dict[str, li
         {offset: message for offset, message in enumerate(messages[:first]) if offset not in late},
         {offset: messages[offset] for offset in range(first, second)},
         late | {offset: messages[offset] for offset in [*range(5), *range(second, len(messages))]},
-        {},
     ]
     found = []
     for landing in landings:
         lake.land_again("topic", landing, schema="raw_views")
-        project.run("run").must_succeed()
+        project.run()
         found.append({
             f"{name}_{table}": lake.rows(
                 f"select id, name, qty, {'valid_from, valid_to, _cdc_is_deleted' if table == 'history' else '1'} "
@@ -100,4 +102,4 @@ def test_tables_over_views_are_those_over_logs(tables: list[dict[str, Any]], tab
     """Also while halves of updates still wait for their partners."""
     for number, found in enumerate(tables):
         assert found[f"viewed_{table}"] == found[f"stored_{table}"], f"run {number}"
-    assert [len(found[f"viewed_{table}"]) for found in tables[:3]] != [0, 0, 0]
+        assert found[f"viewed_{table}"]

@@ -15,6 +15,15 @@
     {%- set is_time = column.family in ['date', 'timestamp', 'timestamp_ntz'] -%}
     {%- if is_time and column.encoding in ['seconds', 'milliseconds', 'microseconds', 'nanoseconds'] -%}
         {{- return(spark_cdc._debezium_clock(spark_cdc._epoch_microseconds(text, column.encoding), column.family, time_zone)) -}}
+    {%- elif dialect != 'cloudcanal' and column.family in ['timestamp', 'timestamp_ntz'] and column.encoding is none -%}
+        {%- set branches = [] -%}
+        {%- for encoding in ['milliseconds', 'microseconds', 'nanoseconds'] -%}
+            {%- do branches.append(
+                'when ' ~ column.source_type ~ ' in (' ~ spark_cdc._literals(spark_cdc._debezium_types_of(encoding)) ~ ')\n    then '
+                ~ spark_cdc._debezium_clock(spark_cdc._epoch_microseconds(text, encoding), column.family, time_zone)
+            ) -%}
+        {%- endfor -%}
+        {{- return('case\n' ~ branches | join('\n') ~ '\nelse ' ~ spark_cdc.value(text, column, time_zone) ~ '\nend') -}}
     {%- elif dialect == 'cloudcanal' and column.family == 'binary' and column.encoding is none -%}
         {#- CloudCanal's page does not say how. -#}
         {{- return('cast(null as binary)') -}}
@@ -43,21 +52,40 @@
 {%- endmacro -%}
 
 {#-
-    A condition on a change: a text of it may not be plain. Without a schema only an object, or a text that looks like a number and
-    stands in quotes, so that it may be base64. Of bytes, and of a decimal from base64, a bare number is looked for each time.
+    A condition on a change: a text of it may not be plain. Without a schema only an object, or a text of digits that stands in quotes,
+    so that it may be base64. Of bytes, and of a decimal from base64, a bare number is looked for each time.
 -#}
 {%- macro default__debezium_may_not_be_plain(columns) -%}
     {%- for column in columns if spark_cdc._is_bytes(column) -%}
         {{- return('true') -}}
     {%- endfor -%}
-    {%- set quoted = '"(?:[0-9eE]{4})+"|"true"' -%}
-    {%- if columns | selectattr('family', 'equalto', 'date') | list -%}
-        {%- set quoted = '"[+-]?[0-9]+"|"true"' -%}
+    {%- set types = ['bytes', 'io.debezium.data.Bits', 'org.apache.kafka.connect.data.Decimal'] + spark_cdc._debezium_types_of(
+        'time_milliseconds') + spark_cdc._debezium_types_of('time_microseconds') + spark_cdc._debezium_types_of('time_nanoseconds') -%}
+    {%- for column in columns -%}
+        {%- do types.extend(spark_cdc._debezium_types_against(column.encoding)) -%}
+    {%- endfor -%}
+    {%- set types = types | unique | map('replace', '.', '[.]') | list -%}
+    {%- set numbers, has_dates = [], columns | selectattr('family', 'equalto', 'date') | list | length > 0 -%}
+    {%- for column in columns if column.family not in ['string', 'variant', 'timestamp', 'timestamp_ntz'] -%}
+        {%- do numbers.extend([spark_cdc._text_in('image', column), spark_cdc._text_in('before', column)]) -%}
+    {%- endfor -%}
+    {%- set in_quotes = "contains(value, concat('\"', text, '\"')) or contains(key, concat('\"', text, '\"'))" -%}
+    {%- set conditions = [
+        'size(column_types) > 0' if has_dates else
+            "array_join(map_values(column_types), ' ') rlike r'(?:^| )(?:(?:" ~ types | join('|')
+            ~ ")(?![A-Za-z])|io[.]debezium[.]time[.](?:Structured|Iso))'",
+        'size(headers) > 0',
+        "contains(value, '\\\\u00')",
+        "exists(map_values(image), text -> startswith(text, '{'))",
+        "exists(map_values(before), text -> startswith(text, '{'))",
+    ] -%}
+    {%- if numbers -%}
+        {%- do conditions.append(
+            'exists(array(' ~ numbers | join(', ') ~ '), text -> ' ~ ('' if has_dates else 'octet_length(text) % 4 = 0 and ')
+            ~ "text rlike '^(?:[-+0-9eE]+|true)$' and (" ~ in_quotes ~ '))'
+        ) -%}
     {%- endif -%}
-    {{- return(
-        "size(column_types) > 0 or size(headers) > 0 or concat_ws(' ', key, value) rlike r'" ~ quoted ~ "|\\\\u00' "
-        ~ "or exists(concat(map_values(image), coalesce(map_values(before), array())), text -> startswith(text, '{'))"
-    ) -}}
+    {{- return(conditions | join('\n                or ')) -}}
 {%- endmacro -%}
 
 {#-
@@ -107,14 +135,27 @@
 {%- endmacro -%}
 
 {#-
+    The types that contradict an encoding of times which the column declares, none of another encoding. A date says `from days` of any.
+-#}
+{%- macro _debezium_types_against(encoding) -%}
+    {%- set epochs = ['milliseconds', 'microseconds', 'nanoseconds'] -%}
+    {%- set times_of_day = ['time_milliseconds', 'time_microseconds', 'time_nanoseconds'] -%}
+    {%- set others = [] -%}
+    {%- if encoding in ['seconds'] + epochs + times_of_day -%}
+        {%- for other in ['days'] + epochs + times_of_day if other != encoding -%}
+            {%- do others.extend(spark_cdc._debezium_types_of(other)) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {{- return(others) -}}
+{%- endmacro -%}
+
+{#-
     SQL over `text`, `name`, `type` (the semantic type, or ''), `name_pattern` and `is_bare`; NULL where U+FFFD is meant. None of a
     column that is always plain.
 -#}
 {%- macro _debezium_plain_text_of(column, columns, dialect) -%}
     {%- set family, encoding = column.family, column.encoding -%}
     {%- set is_time = family in ['date', 'timestamp', 'timestamp_ntz'] -%}
-    {%- set epochs = ['milliseconds', 'microseconds', 'nanoseconds'] -%}
-    {%- set times_of_day = ['time_milliseconds', 'time_microseconds', 'time_nanoseconds'] -%}
     {%- set is_decimal = spark_cdc._debezium_is_decimal('type') -%}
     {%- if family == 'binary' and encoding is none -%}
         {#- binary.handling.mode writes base64 and hexadecimal alike as `string`, and any other text may be base64. -#}
@@ -128,13 +169,9 @@
     {%- elif encoding is not none and dialect == 'cloudcanal' -%}
         {#- Its values are texts. -#}
         {{- return(none) -}}
-    {%- elif encoding in ['seconds'] + epochs + times_of_day -%}
-        {#- A word against what the schema says of times: one of the two is wrong. A date says `from days` of any. -#}
-        {%- set others = [] -%}
-        {%- for other in ['days'] + epochs + times_of_day if other != encoding -%}
-            {%- do others.extend(spark_cdc._debezium_types_of(other)) -%}
-        {%- endfor -%}
-        {{- return('case when type not in (' ~ spark_cdc._literals(others) ~ ') then text end') -}}
+    {%- elif spark_cdc._debezium_types_against(encoding) -%}
+        {#- A word against what the schema says: one of the two is wrong. -#}
+        {{- return('case when type not in (' ~ spark_cdc._literals(spark_cdc._debezium_types_against(encoding)) ~ ') then text end') -}}
     {%- elif encoding is not none -%}
         {{- return(none if is_time or family == 'string' else
             'case when octet_length(text) % 4 <> 0 or not ' ~ is_decimal ~ ' or is_bare then text end') -}}
@@ -175,30 +212,27 @@
     {{- return(plain) -}}
 {%- endmacro -%}
 
+{#- Of a timestamp the schema's epochs are left as they are: each is typed by its unit. -#}
 {%- macro _debezium_plain_time(family) -%}
     {%- set days = spark_cdc._literals(spark_cdc._debezium_types_of('days')) -%}
-    {%- set branches = [] -%}
+    {%- set branches, epochs = [], [] -%}
     {%- for encoding in ['milliseconds', 'microseconds', 'nanoseconds'] -%}
+        {%- do epochs.extend(spark_cdc._debezium_types_of(encoding)) -%}
         {%- do branches.append(
             'when type in (' ~ spark_cdc._literals(spark_cdc._debezium_types_of(encoding)) ~ ') then '
             ~ spark_cdc._epoch_microseconds('text', encoding)
         ) -%}
     {%- endfor -%}
     {%- set microseconds = 'case ' ~ branches | join(' ') ~ ' end' -%}
-    {%- set shown = 'cast(' ~ spark_cdc._clock_of_microseconds('microseconds') ~ ' as string)' -%}
-    {%- if family == 'date' -%}
-        {%- set shown = 'cast(' ~ spark_cdc._date_at_midnight(spark_cdc._clock_of_microseconds('microseconds')) ~ ' as string)' -%}
-    {%- endif -%}
-    {%- set epochs = spark_cdc._debezium_types_of('milliseconds') + spark_cdc._debezium_types_of('microseconds')
-        + spark_cdc._debezium_types_of('nanoseconds') -%}
+    {%- set shown = 'cast(' ~ spark_cdc._date_at_midnight(spark_cdc._clock_of_microseconds('microseconds')) ~ ' as string)' -%}
     {%- set plain -%}
         case
             when startswith(text, '{') or startswith(type, 'io.debezium.time.Structured') then {# -#}
                 case when type rlike r'^(?:io\.debezium\.time\.Structured|\z)' then {# -#}
                     {{ spark_cdc._debezium_structured_time('text', family) }} end
             when type in ('io.debezium.time.IsoDate', 'io.debezium.time.IsoTimestamp') then rtrim('Z', text)
-            when type in ({{ spark_cdc._literals(epochs) }}) then {{ spark_cdc._let('microseconds', microseconds, shown) }}
             {%- if family == 'date' %}
+            when type in ({{ spark_cdc._literals(epochs) }}) then {{ spark_cdc._let('microseconds', microseconds, shown) }}
             when not text rlike r'^[+-]?[0-9]+\z' then case when type not in ({{ days }}) then text end
             when type in ({{ days }}) or type = '' and is_bare then text
             {%- else %}

@@ -158,8 +158,3 @@ paired_changes as (
     {%- endfor -%}
     {{- return("named_struct('columns', size(" ~ row ~ "), 'texts', array(" ~ texts | join(', ') ~ '))') -}}
 {%- endmacro -%}
-
-{#- The text of a declared column in a row, a map of texts. NULL of one that the row does not have. -#}
-{%- macro _text_in(row, column) -%}
-    {{- return(row ~ '[' ~ column.literal ~ ']') -}}
-{%- endmacro -%}

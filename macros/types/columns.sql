@@ -124,3 +124,8 @@
         ~ labels ~ ", (label, position) -> substr(" ~ bits ~ ", position + 1, 1) = '1'), ',') end"
     ) -}}
 {%- endmacro -%}
+
+{#- The text of a declared column in a row, a map of texts. NULL of one that the row does not have. -#}
+{%- macro _text_in(row, column) -%}
+    {{- return(row ~ '[' ~ column.literal ~ ']') -}}
+{%- endmacro -%}

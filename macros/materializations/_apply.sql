@@ -26,7 +26,9 @@
     {%- set is_first = existing_relation is none or should_full_refresh() -%}
     {%- do spark_cdc._refuse_other_form(form.materialization, existing_relation, settings.file_format, is_first) -%}
     {%- if not is_first -%}
-        {%- do spark_cdc._refuse_other_arguments(form.materialization, existing_relation) -%}
+        {%- do spark_cdc._refuse_other_arguments(
+            form.materialization, existing_relation, spark_cdc._own_options() if spark_cdc._changes_view_below()
+        ) -%}
     {%- endif -%}
     {%- set temporaries = [] -%}
 
@@ -37,10 +39,12 @@
     {%- set all_changes = spark_cdc._temporary_view(temporaries, 'changes', sql) -%}
     {%- set table = spark_cdc._table(form, settings.key, all_changes, config) -%}
     {%- do spark_cdc._require_whole_select(form.materialization, sql) -%}
+    {%- set rebuilt_for = [] if is_first else spark_cdc._reasons_to_rebuild(table, existing_relation) -%}
+    {%- set is_first = is_first or rebuilt_for | length > 0 -%}
     {%- set read = spark_cdc._changes_to_apply(table, all_changes, existing_relation, settings.file_format, is_first) -%}
     {%- if is_first -%}
-        {%- if existing_relation is none or not spark_cdc._built_otherwise(existing_relation) -%}
-            {#- rows of another source table stand at offsets that its changes do not have: the changes model itself looks at raw -#}
+        {#- Rows of another source table have offsets that its changes do not have: the changes model itself looks at raw. -#}
+        {%- if existing_relation is none or not spark_cdc._is_of_other_messages(existing_relation) -%}
             {%- do spark_cdc._refuse_to_shorten(form.materialization, existing_relation, all_changes) -%}
         {%- endif -%}
         {%- set effects = '(' ~ spark_cdc._effects(all_changes, table.key, table.columns, table.patched) ~ ')' -%}
@@ -91,7 +95,8 @@
             {{ spark_cdc._set_read(target_relation, read, commit, spark_cdc._built_with_text(spark_cdc._built_with(model))) }}
         {%- endcall -%}
     {%- endif -%}
-    {%- do spark_cdc._show_outcome(spark_cdc._outcome_of_table(target_relation, read, is_first, rows)) -%}
+    {%- set outcome = spark_cdc._outcome_of_table(target_relation, read, is_first, rows) -%}
+    {%- do spark_cdc._show_outcome(('rebuilt for ' ~ rebuilt_for | join(', ') ~ ', ' if rebuilt_for else '') ~ outcome) -%}
     {%- do apply_grants(target_relation, config.get('grants'), should_revoke(existing_relation, is_first)) -%}
     {%- do persist_docs(target_relation, model) -%}
 

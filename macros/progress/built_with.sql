@@ -72,10 +72,21 @@
     {{- return(found) -}}
 {%- endmacro -%}
 
-{#- A table without rows has none that are wrong. -#}
-{%- macro _refuse_other_arguments(macro, relation) -%}
+{#- Whether a table was built from the messages of another source table, or from others than those of now. -#}
+{%- macro _is_of_other_messages(relation) -%}
+    {%- set found = [] -%}
+    {%- for name in spark_cdc._built_otherwise(relation)
+        if name in ['table', 'database', 'schema', 'format', 'dialect'] or name.startswith('raw_columns.') -%}
+        {%- do found.append(name) -%}
+    {%- endfor -%}
+    {{- return(found | length > 0) -}}
+{%- endmacro -%}
+
+{#- A table without rows has none that are wrong. With `only` the others are no reason. -#}
+{%- macro _refuse_other_arguments(macro, relation, only=none) -%}
     {%- set built_with = spark_cdc._built_with(model) -%}
-    {%- for name, value in spark_cdc._built_otherwise(relation).items() if spark_cdc._has_rows(relation) -%}
+    {%- for name, value in spark_cdc._built_otherwise(relation).items()
+        if (only is none or name in only) and spark_cdc._has_rows(relation) -%}
         {%- set argument, part = (name ~ '.').split('.', 1) -%}
         {%- set part = ' for `' ~ part[:-1] ~ '`' if part else '' -%}
         {%- set is_of_changes = spark_cdc._kind_of(model) in ['cdc_current', 'cdc_history'] and name not in spark_cdc._own_options() -%}

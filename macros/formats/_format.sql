@@ -63,6 +63,9 @@
     event         what all others may read by that name
     beside_event  a mapping of further names to expressions over the same, which all others may read, too; not of an event that
                   calls Python
+    statement     a mapping: SQL of the `text` of an SQL statement, and of the `table` and the `qualifier` (its database or schema)
+                  that it must name to be a truncate; both may be missing. All others but `event` may then read `statement` and
+                  `statement_kind`, see parse/statements.sql
     nested        the keys of an object below the message, which may not stand twice
     nested_in     the name of that object
     kind_of_null  the kind of a Kafka null, where it is not always a tombstone
@@ -155,7 +158,7 @@
 {%- macro _header_parts() -%}
     {{- return([
         'kind', 'kind_of_null', 'error_of_null', 'errors', 'event', 'event_calls_python', 'beside_event', 'nested', 'nested_in',
-        'splits_updates', 'names_table', 'document', 'type_codes',
+        'splits_updates', 'names_table', 'document', 'type_codes', 'statement',
     ] + spark_cdc._header_columns().keys() | list) -}}
 {%- endmacro -%}
 

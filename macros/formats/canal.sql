@@ -55,16 +55,16 @@ struct<
     {%- set is_row = 'message.type in (' ~ spark_cdc._literals(rows) ~ ')' -%}
     {%- set list = spark_cdc._canal_list(dialect) -%}
     {#- Of a statement that empties a table the type must say so. -#}
-    {%- set truncate_fault = spark_cdc._truncate_fault(
-        'message.sql', "case when message.type = 'TRUNCATE' then message.`table` else '' end", 'message.database', 'sql'
-    ) -%}
+    {%- set statement = {
+        'text': 'message.sql', 'table': "case when message.type = 'TRUNCATE' then message.`table` end", 'qualifier': 'message.database'
+    } -%}
     {%- set unknown_op = {} -%}
     {%- set is_unknown = 'message.type not in (' ~ spark_cdc._literals(rows + ddl + control + ['TRUNCATE']) ~ ')' -%}
     {%- if dialect == 'cloudcanal' -%}
         {#- The page does not list the words of a DDL: the flag says it, and the statement what it does. -#}
         {%- set is_unknown = is_unknown ~ " and not (coalesce(message.isDdl, false) and trim(message.sql) <> '')" -%}
         {%- do unknown_op.update({
-            'sql: a statement that changes rows': 'message.isDdl and ' ~ spark_cdc._changes_rows('message.sql')
+            'sql: a statement that changes rows': "message.isDdl and statement_kind = 'changes_rows'"
         }) -%}
     {%- elif dialect == 'oms' -%}
         {#- `sql` is said to be empty: of these words QUERY alone may stand for a truncate. -#}
@@ -80,9 +80,9 @@ struct<
         'data: rows, and type is not a row operation': 'not ' ~ is_row ~ ' and size(message.data) > 0',
         'old: rows, and type is not a row operation': 'not ' ~ is_row ~ ' and size(message.old) > 0',
         'old: a row in an insert': "message.type in ('INSERT', 'INIT', 'ROW') and " ~ spark_cdc._holds_a_row('message.old'),
-        'sql: not the TRUNCATE that type says': "message.type = 'TRUNCATE' and " ~ spark_cdc._is_no_truncate('message.sql'),
+        'sql: not the TRUNCATE that type says': "message.type = 'TRUNCATE' and trim(message.sql) <> '' and statement_kind <> 'truncate'",
         'isDdl: false, and the TRUNCATE has no statement': "message.type = 'TRUNCATE' and not coalesce(message.isDdl, true) and "
-            ~ spark_cdc._is_no_statement("coalesce(message.sql, '')"),
+            ~ "statement_kind = 'none'",
     } -%}
     {%- if dialect == 'seatunnel' -%}
         {%- do other_structure.update({'old: a row, which this dialect does not have': spark_cdc._holds_a_row('message.old')}) -%}
@@ -129,7 +129,7 @@ struct<
             'columnType: Huawei DRS writes it, see the format drs': "array_contains(key_names, 'columnType')",
         },
         'unknown_op': unknown_op,
-        'fault': truncate_fault,
+        'fault': spark_cdc._statement_fault('sql', changes_rows=false),
         'other_structure': other_structure,
         'no_rows': no_rows,
     } -%}
@@ -171,6 +171,7 @@ struct<
         'transaction_id': "nullif(message.gtid, '')",
         'key_columns': key_columns,
         'column_types': spark_cdc._types_once('message.mysqlType'),
+        'statement': statement,
         'ddl': "nullif(message.sql, '')",
         'errors': errors,
     }) -}}

@@ -35,10 +35,10 @@ struct<
     {%- set is_rows = '(' ~ is_data ~ ' and message.action in (' ~ rows ~ '))' -%}
     {%- set list = spark_cdc._cloudcanal_list() -%}
     {#- Of a statement that empties a table the action must say so. -#}
-    {%- set truncate_fault = spark_cdc._truncate_fault(
-        'message.sql', "case when message.action = 'TRUNCATE' then message.`table` else '' end",
-        "coalesce(nullif(message.`schema`, ''), message.db)", 'sql'
-    ) -%}
+    {%- set statement = {
+        'text': 'message.sql', 'table': "case when message.action = 'TRUNCATE' then message.`table` end",
+        'qualifier': "coalesce(nullif(message.`schema`, ''), message.db)"
+    } -%}
     {%- set kind -%}
         case
             when message.entryType = 'TRANSACTIONEND' then 'commit'
@@ -47,8 +47,6 @@ struct<
             else 'ddl'
         end
     {%- endset -%}
-    {%- set ddl_of_rows = 'case when ' ~ is_data ~ ' and not ' ~ is_rows ~ ' then ' ~ spark_cdc._changes_rows('message.sql')
-        ~ ' else false end' -%}
     {#- What its action may be stands nowhere: one of rows, without any, does no harm. -#}
     {%- set is_end = "message.entryType = 'TRANSACTIONEND'" -%}
     {%- set errors = {
@@ -61,7 +59,7 @@ struct<
             'action: not an operation of the format, and isDdl with sql do not make it a DDL': is_data ~ ' and message.action not in ('
                 ~ known ~ ') and not (' ~ is_ddl ~ " and trim(message.sql) <> '')",
             'isDdl: true, and action is a row operation': is_rows ~ ' and ' ~ is_ddl,
-            'sql: a statement that changes rows': ddl_of_rows,
+            'sql: a statement that changes rows': is_data ~ ' and not ' ~ is_rows ~ " and statement_kind = 'changes_rows'",
         },
         'no_rows': {
             'data: no row': is_rows ~ ' and coalesce(size(' ~ list ~ '), 0) < 1',
@@ -71,20 +69,21 @@ struct<
             'before: not as many rows as data': is_data ~ " and message.action = 'UPDATE' and size(message.before) > 0 "
                 ~ 'and size(message.before) <> size(message.data)',
         },
-        'fault': truncate_fault,
+        'fault': spark_cdc._statement_fault('sql', changes_rows=false),
         'other_structure': {
             'before: another row than data has, in a DELETE': is_data ~ " and message.action = 'DELETE' and "
                 ~ spark_cdc._holds_a_row('message.data') ~ ' and ' ~ spark_cdc._other_rows('message.before', 'message.data'),
             'data: rows, and the message is not a row operation': 'not ' ~ is_rows ~ ' and size(message.data) > 0',
             'before: rows, and the message is not a row operation': 'not ' ~ is_rows ~ ' and size(message.before) > 0',
             'before: a row in an INSERT': "message.action = 'INSERT' and " ~ spark_cdc._holds_a_row('message.before'),
-            'sql: not the TRUNCATE that action says': "message.action = 'TRUNCATE' and " ~ spark_cdc._is_no_truncate('message.sql'),
+            'sql: not the TRUNCATE that action says': "message.action = 'TRUNCATE' and trim(message.sql) <> '' "
+                ~ "and statement_kind <> 'truncate'",
             'action: an operation in a TRANSACTIONEND': is_end ~ " and message.action not in ('', 'TRANSACTIONEND', " ~ rows ~ ')',
             'isDdl: true in a TRANSACTIONEND': is_end ~ ' and ' ~ is_ddl,
             'sql: a statement in a TRANSACTIONEND': is_end ~ " and trim(message.sql) <> ''",
             'ddl: another value than isDdl': 'message.isDdl <> message.ddl',
             'isDdl: false, and the TRUNCATE has no statement': "message.action = 'TRUNCATE' and not "
-                ~ 'coalesce(message.isDdl, message.ddl, true) and ' ~ spark_cdc._is_no_statement("coalesce(message.sql, '')"),
+                ~ "coalesce(message.isDdl, message.ddl, true) and statement_kind = 'none'",
         },
     } -%}
     {%- do errors.other_structure.update(spark_cdc._rules_of_milliseconds('execTs', 'message.execTs')) -%}
@@ -105,6 +104,7 @@ struct<
         'key_columns': 'case when size(message.pks) > 0 then message.pks when size(' ~ keys_of_table ~ ') > 0 then '
             ~ keys_of_table ~ ' end',
         'column_types': spark_cdc._types_once('message.dbValType'),
+        'statement': statement,
         'ddl': "nullif(message.sql, '')",
         'errors': errors,
     }) -}}

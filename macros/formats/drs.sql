@@ -34,15 +34,14 @@ struct<
     {%- set is_row = 'message.type in (' ~ spark_cdc._literals(rows) ~ ')' -%}
     {%- set is_ddl = "(message.type in ('DDL', 'INIT_DDL') or coalesce(message.isDdl, false))" -%}
     {%- set qualifier = 'message.database' if dialect == 'mysql' else "nullif(message.`schema`, '')" -%}
-    {%- set is_truncate = spark_cdc._truncates_a_table('message.sql', 'message.`table`', qualifier) -%}
-    {%- set no_statement = spark_cdc._is_no_statement("coalesce(message.sql, '')") -%}
+    {%- set is_truncate = "statement_kind = 'truncate'" -%}
     {#- Of a DDL the statement alone tells what it does. The page lists no TRUNCATE: with a statement it is read as any DDL is. -#}
-    {%- set truncate_fault -%}
+    {%- set fault -%}
         case
             when {{ is_row }} then null
-            when message.type = 'TRUNCATE' and {{ no_statement }}
+            when message.type = 'TRUNCATE' and statement_kind = 'none'
                 then {{ spark_cdc._error('unknown_op', 'sql: a TRUNCATE without its statement') }}
-            else {{ spark_cdc._ddl_fault('message.sql', 'message.`table`', qualifier, 'sql') }}
+            else {{ spark_cdc._statement_fault('sql') | indent(12) }}
         end
     {%- endset -%}
     {%- set sequence = spark_cdc._whole_number('message.id') -%}
@@ -87,8 +86,7 @@ struct<
             ~ spark_cdc._other_rows('message.data', 'message.old'),
         'sql: a statement, and type is a row operation': "message.type in ('INSERT', 'UPDATE', 'DELETE') and trim(message.sql) <> ''",
         'isDdl: false, and type is a DDL': "message.type in ('DDL', 'INIT_DDL') and not coalesce(message.isDdl, true)",
-        'sql: not the TRUNCATE that type says': "case when message.type = 'TRUNCATE' then "
-            ~ spark_cdc._is_other_statement('message.sql') ~ ' else false end',
+        'sql: not the TRUNCATE that type says': "message.type = 'TRUNCATE' and statement_kind in ('changes_rows', 'other')",
     } -%}
     {%- do other_structure.update(spark_cdc._rules_of_milliseconds('es', 'message.es')) -%}
     {%- do other_structure.update(spark_cdc._rules_of_names({
@@ -109,12 +107,12 @@ struct<
             'data[]: a row without columns': is_row ~ ' and exists(' ~ row_list ~ ', image -> coalesce(size(image), 0) < 1)',
         },
         'no_image': {
-            'sql: no statement': 'case when ' ~ is_ddl ~ " and message.type <> 'TRUNCATE' then " ~ no_statement ~ ' else false end'
+            'sql: no statement': is_ddl ~ " and message.type <> 'TRUNCATE' and statement_kind = 'none'"
         },
         'array_lengths_differ': {
             'old: not as many rows as data': "message.type = 'UPDATE' and size(message.old) > 0 and size(message.old) <> size(message.data)"
         },
-        'fault': truncate_fault,
+        'fault': fault,
         'no_sequence': {'id: not a whole number': '(' ~ is_row ~ ' or ' ~ is_truncate ~ ') and ' ~ sequence ~ ' is null'},
     } -%}
     {#- Of PostgreSQL itself `es` is the time of another transaction: no time is better than a wrong one. -#}
@@ -131,6 +129,7 @@ struct<
         'transaction_id': none,
         'key_columns': 'message.pkNames',
         'column_types': 'message.' ~ ('mysqlType' if dialect == 'mysql' else 'columnType'),
+        'statement': {'text': 'message.sql', 'table': 'message.`table`', 'qualifier': qualifier},
         'ddl': "nullif(message.sql, '')",
         'errors': errors,
     }) -}}

@@ -34,21 +34,19 @@ struct<
     {#- The statement alone tells that it empties the table; the name before the table's is what it may name beside it. -#}
     {%- set qualifier = 'case when size(' ~ names ~ ') > 1 then '
         ~ spark_cdc._dts_avro_name('element_at(' ~ names ~ ', -2)') ~ ' end' -%}
-    {%- set is_truncate = spark_cdc._truncates_a_table('message.afterText', table_name, qualifier) -%}
-    {%- set truncate_fault = 'case when ' ~ operation ~ " = 'DDL' then "
-        ~ spark_cdc._ddl_fault('message.afterText', table_name, qualifier, 'afterImages') ~ ' end' -%}
+    {%- set statement = {
+        'text': 'case when ' ~ operation ~ " = 'DDL' then message.afterText end", 'table': table_name, 'qualifier': qualifier
+    } -%}
     {%- set kind -%}
         case
             when {{ operation }} in ({{ spark_cdc._literals(rows) }}) then 'rows'
-            when {{ operation }} = 'DDL' then case when {{ is_truncate }} then 'truncate' else 'ddl' end
+            when {{ operation }} = 'DDL' then case when statement_kind = 'truncate' then 'truncate' else 'ddl' end
             when {{ operation }} = 'BEGIN' then 'begin'
             when {{ operation }} = 'COMMIT' then 'commit'
             when {{ operation }} in ('HEARTBEAT', 'CHECKPOINT') then 'heartbeat'
             else 'other'
         end
     {%- endset -%}
-    {%- set no_statement = 'case when ' ~ operation ~ " = 'DDL' then "
-        ~ spark_cdc._is_no_statement("coalesce(message.afterText, '')") ~ ' else false end' -%}
     {%- set is_mark = operation ~ ' in (' ~ spark_cdc._literals(marks) ~ ')' -%}
     {#- What stands in the place of the other row would be lost without a word. -#}
     {%- set other_structure = {
@@ -77,10 +75,10 @@ struct<
         'no_image': {
             'afterImages: no columns': operation ~ " in ('INSERT', 'UPDATE', 'INIT') and coalesce(size(message.afterImages), 0) < 1",
             'beforeImages: no columns': operation ~ " = 'DELETE' and coalesce(size(message.beforeImages), 0) < 1",
-            'afterImages: no statement': no_statement,
+            'afterImages: no statement': operation ~ " = 'DDL' and statement_kind = 'none'",
         },
         'other_structure': other_structure,
-        'fault': truncate_fault,
+        'fault': spark_cdc._statement_fault('afterImages'),
     } -%}
     {%- set codes -%}
         case
@@ -103,6 +101,7 @@ struct<
         'transaction_id': "nullif(message.sourceTxid, '')",
         'key_columns': "from_json(message.tags['pk_uk_info'], 'PRIMARY array<string>').PRIMARY",
         'column_types': spark_cdc._map_of('message.fields.name', codes),
+        'statement': statement,
         'ddl': 'message.afterText',
         'errors': errors,
     }) -}}

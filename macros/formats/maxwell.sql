@@ -56,9 +56,9 @@ struct<
     {%- do errors.other_structure.update(spark_cdc._rules_of_milliseconds('ts', milliseconds)) -%}
     {%- do errors.other_structure.update(spark_cdc._rules_of_seconds('ts', seconds)) -%}
     {%- do errors.other_structure.update(spark_cdc._rules_of_names({'database': 'message.database', 'table': 'message.`table`'})) -%}
-    {%- if dialect != 'nulls_left_out' -%}
-        {%- do errors.update({'fault': null_left_out}) -%}
-    {%- endif -%}
+    {#- No type says that a table is emptied, but ALTER TABLE may empty a partition. -#}
+    {%- set fault = spark_cdc._statement_fault('sql') -%}
+    {%- do errors.update({'fault': fault if dialect == 'nulls_left_out' else 'coalesce(' ~ null_left_out ~ ', ' ~ fault ~ ')'}) -%}
     {{- return({
         'kind': kind,
         'database_name': 'message.database',
@@ -70,6 +70,7 @@ struct<
         'transaction_id': 'message.xid',
         'key_columns': 'case when size(message.primary_key_columns) > 0 then message.primary_key_columns end',
         'column_types': none,
+        'statement': {'text': 'case when ' ~ is_ddl ~ ' then message.sql end'},
         'ddl': "nullif(message.sql, '')",
         'errors': errors,
     }) -}}

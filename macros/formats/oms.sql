@@ -44,13 +44,11 @@ struct<
     {%- endset -%}
     {%- set table = meta ~ '.table_name' -%}
     {#- OMS has no record type for it. -#}
-    {%- set is_truncate = op ~ " = 'DDL' and " ~ spark_cdc._truncates_a_table(ddl, table, database) -%}
-    {%- set truncate_fault = 'case when ' ~ op ~ " = 'DDL' then " ~ spark_cdc._ddl_fault(ddl, table, database, 'postStruct.ddl')
-        ~ ' end' -%}
+    {%- set statement = {'text': 'case when ' ~ op ~ " = 'DDL' then " ~ ddl ~ ' end', 'table': table, 'qualifier': database} -%}
     {%- set kind -%}
         case
             when {{ op }} in ({{ spark_cdc._literals(rows) }}) then 'rows'
-            when {{ is_truncate }} then 'truncate'
+            when statement_kind = 'truncate' then 'truncate'
             when {{ op }} = 'DDL' then 'ddl'
             when {{ op }} = 'HEARTBEAT' then 'heartbeat'
             else 'other'
@@ -94,8 +92,7 @@ struct<
     {%- set types = "coalesce(element_at(message.postStruct, '__light_type'), "
         ~ "element_at(message.prevStruct, '__light_type'))" -%}
     {#- Nothing else tells that a DDL emptied its table. A number, a truth value or an object in the statement's place is none. -#}
-    {%- set no_statement = 'case when ' ~ op ~ " = 'DDL' then not " ~ spark_cdc._may_be_statement(ddl) ~ ' or '
-        ~ spark_cdc._is_no_statement(ddl) ~ ' else false end' -%}
+    {%- set no_statement = op ~ " = 'DDL' and statement_kind = 'none'" -%}
     {%- set errors = dict(
         spark_cdc._errors_of_op('recordType', op, rows + ['DDL', 'HEARTBEAT']),
         duplicate_key=twice,
@@ -104,7 +101,7 @@ struct<
             'prevStruct: no columns': op ~ " = 'DELETE' and not " ~ before,
             'postStruct.ddl: not a statement': no_statement,
         },
-        fault=truncate_fault,
+        fault=spark_cdc._statement_fault('postStruct.ddl'),
         other_structure=contradictions,
         no_sequence={'allMetaData.storeDataSequence: not a whole number': sequence ~ ' is null'}
     ) -%}
@@ -128,7 +125,8 @@ struct<
         'key_columns': 'split(nullif(' ~ meta ~ ".record_primary_key, ''), r'\\x01')",
         'column_types': 'transform_values(from_json(' ~ types ~ ", 'map<string,struct<schemaType:string>>'), "
             ~ '(name, type) -> type.schemaType)' if dialect == 'extended' else none,
-        'ddl': "case when " ~ op ~ " = 'DDL' then " ~ ddl ~ ' end',
+        'statement': statement,
+        'ddl': 'statement',
         'errors': errors,
     }) -}}
 {%- endmacro -%}

@@ -1,7 +1,7 @@
 {#-
     Messages -> the same messages with their envelope read. One parse of each message.
 
-    Gives the text of the CTEs `documents`, `checked` and `envelopes`, and of one or two before them. `messages` is the name of the
+    Gives the text of the CTEs `documents`, `checked` and `envelopes`, and of some before and between them. `messages` is the name of the
     CTE that is read, with Kafka's names and, with `finds_taken_offsets`, `is_taken`; `leaves_out` see `_envelope`, `fmt` see `_format`.
 
     Why maps of texts: they keep absent and null apart, show a key that stands twice, and need no declared columns.
@@ -89,6 +89,12 @@ events as (
 
 ),
 {%- endif %}
+{%- set read = 'events' if header.event else 'documents' %}
+{%- if header.statement %}
+
+{{ spark_cdc._statement_ctes(read, header.statement) }},
+{%- set read = 'kinds_of_statements' %}
+{%- endif %}
 
 -- where a text that is wrong is no JSON
 strict_readings as (
@@ -99,7 +105,7 @@ strict_readings as (
             when {{ not_read_to_its_end }} or not_as_declared is not null
                 then {{ spark_cdc._strict_reading('value') | indent(16) }}
         end as strict_reading
-    from {{ 'events' if header.event else 'documents' }}
+    from {{ read }}
 
 ),
 

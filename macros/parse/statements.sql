@@ -1,135 +1,142 @@
-{#- What an SQL statement in a message does: whether it empties a table, or changes rows that the message does not have. -#}
+{#-
+    What an SQL statement in a message does to the rows of its table, as one word: the column `statement_kind`. No rule knows
+    SQL's grammar. What a rule does not plainly know is an error row, and never a mere DDL.
+
+    1. Quoted texts, quoted names and comments are cut out, once. Databases read some of them in different ways: a backslash,
+       `#`, `$`, `[`, `--x`, a letter before a quote (Oracle's q'[it's]'), MySQL's /*! */, a comment in a comment, a quote that
+       nothing closes. Such a place is never cut, and so its character is left. Then the rules read the statement uncut.
+    2. CREATE or ALTER of a procedure, function, trigger, event or package, up to its END, runs nothing: `other`.
+    3. `TRUNCATE [TABLE] name`, and nothing more than one of four options that change nothing else: `truncate` if it is the message's
+       table, `truncate_of_other_table` if not.
+    4. Whatever else has the word TRUNCATE: `truncate_unclear`. So are a truncate of a partition and a column of that name.
+    5. A statement whose first word changes rows, or that has such a word first behind a semicolon: `changes_rows`. So is a statement
+       that has a comment there which was not cut.
+    6. What does not begin as a statement does, as a number or an object in its place, or comments alone: `none`. So is no text.
+    7. All the rest: `other`.
+-#}
 
 {#-
-    True of a statement that empties one table: no other one, no partition of it, no cluster of tables. With `table` it must be
-    the one of that name, in any case of letters where the statement does not quote it; where the statement names its database
-    or schema too, that must be `qualifier`.
+    The CTEs `statements` and `kinds_of_statements`: `messages` with its statement in `statement` and what that does in
+    `statement_kind`. `statement` is the part of a format's header: SQL of the `text`, and of the `table` and the `qualifier`
+    (database or schema) that a truncate must be of. Without them, or where they are NULL, it is of another one.
 -#}
-{%- macro _truncates_a_table(statement, table=none, qualifier=none) -%}
-    {%- set gap = spark_cdc._sql_gap() -%}
-    {%- set name -%} (?:((?:[0-9A-Z_$#@]|[^\x00-\x7F])++)|`([^`\x00]++)`|"([^"\x00]++)"|\[([^]\x00]++)]) {%- endset -%}
-    {%- set any_name -%} (?:(?:[0-9A-Z_$#@]|[^\x00-\x7F])++|`[^`\x00]++`|"[^"\x00]++"|\[[^]\x00]++])?+ {%- endset -%}
-    {%- set dot = gap ~ '[.]' ~ gap -%}
-    {#- With these the table is empty all the same; with CASCADE others are, too. -#}
-    {%- set options = [
-        '(?:RESTART|CONTINUE) IDENTITY', 'RESTRICT', '(?:DROP|DROP ALL|REUSE) STORAGE',
-        '(?:PRESERVE|PURGE) MATERIALIZED VIEW LOG', 'PURGE', 'IMMEDIATE', 'NOWAIT', 'WAIT [0-9]++',
-        '(?:IGNORE|RESTRICT WHEN) DELETE TRIGGERS',
-    ] | join('|') | replace(' ', '\\s++') -%}
-    {#- The empty group: no qualifier. -#}
-    {%- set pattern = '(?iu)^' ~ spark_cdc._sql_start() ~ 'TRUNCATE\\b' ~ gap ~ '(?:TABLE\\b' ~ gap
-        ~ ')?(?:ONLY\\b' ~ gap ~ ')?(?:(?:' ~ any_name ~ dot ~ '){0,2}' ~ name ~ dot ~ '|())' ~ name ~ gap ~ '(?:[*](?!/))?+(?:' ~ gap
-        ~ '(?:' ~ options ~ ')\\b)*+' ~ gap ~ '(?:[*]/)?' ~ gap ~ ';?' ~ gap -%}
-    {%- if table is none -%}
-        {{- return(statement ~ " rlike r'" ~ pattern ~ "\\z'") -}}
-    {%- endif -%}
+{%- macro _statement_ctes(messages, statement) -%}
+    {%- set quoted = spark_cdc._quoted_in_statement() -%}
+statements as (
+
+    select
+        *,
+        {{ statement.text | trim | indent(8) }} as statement,
+        case
+            when statement <> ''
+                then regexp_replace(statement, r'(?s){{ spark_cdc._comment_in_statement() }}|({{ quoted }})', ' $1 ')
+        end as without_comments,
+        regexp_replace(without_comments, r'{{ quoted }}', ' ') as without_quotes,
+        without_quotes rlike r'[\x27"`\\#$\[]|--|/[*]|[*]/' as read_in_two_ways,
+        case when read_in_two_ways then statement else without_quotes end as words,
+        regexp_extract_all(
+            regexp_extract(
+                case when read_in_two_ways then statement else without_comments end,
+                r'{{ spark_cdc._plain_truncate() }}',
+                1
+            ),
+            r'{{ spark_cdc._name_in_statement() }}',
+            0
+        ) as truncated
+    from {{ messages }}
+
+),
+
+kinds_of_statements as (
+
+    select
+        * except (without_comments, without_quotes, read_in_two_ways, words, truncated),
+        case
+            when words is null then 'none'
+            when words rlike r'{{ spark_cdc._makes_procedure() }}' then 'other'
+            when size(truncated) > 0 then case
+                when {{ spark_cdc._is_name('get(reverse(truncated), 0)', statement.get('table')) | indent(16) }}
+                    and (
+                        size(truncated) = 1
+                        or {{ spark_cdc._is_name('get(reverse(truncated), 1)', statement.get('qualifier')) | indent(24) }}
+                    )
+                    then 'truncate'
+                else 'truncate_of_other_table'
+            end
+            when words rlike r'(?i)\bTRUNCATE\b' then 'truncate_unclear'
+            when words rlike r'{{ spark_cdc._changes_rows() }}' then 'changes_rows'
+            when words rlike r'(?i)^[\s;]*+(?!(?:true|false)\s*\z)(?:[A-Z(]|/[*])' then 'other'
+            else 'none'
+        end as statement_kind
+    from statements
+
+)
+{%- endmacro -%}
+
+{#- A quoted text or name as all databases read it. -#}
+{%- macro _quoted_in_statement() -%}
+    {{- return('\\B\\x27[^\\x27\\\\]*+\\x27|"[^"\\\\]*+"|`[^`\\\\]*+`') -}}
+{%- endmacro -%}
+
+{#- A comment as all databases read it. `#` begins one for some only, but nothing else at the very beginning. -#}
+{%- macro _comment_in_statement() -%}
+    {{- return([
+        '/[*](?!M?!)(?:(?!/[*]|[*]/).)*+[*]/',
+        '--(?=\\s|\\z)[^\\r\\n]*+(?=\\r?\\n|\\z)',
+        '\\A(?:\\s*+#[^\\r\\n]*+(?:\\r?\\n|\\z))++',
+    ] | join('|')) -}}
+{%- endmacro -%}
+
+{%- macro _name_in_statement() -%}
+    {{- return('(?:[\\w$#@[^\\x00-\\x7F]]+|[`"\\[][^`"\\[\\]]+[`"\\]])') -}}
+{%- endmacro -%}
+
+{#- The group is the name of the table, with those before it. -#}
+{%- macro _plain_truncate() -%}
+    {%- set name = spark_cdc._name_in_statement() -%}
+    {%- set options = '(?:\\s+(?:RESTART|CONTINUE)\\s+IDENTITY|\\s+(?:DROP|REUSE)\\s+STORAGE)?' -%}
     {{- return(
-        'concat(' ~ statement ~ ", '\\u0000', " ~ table ~ ", '\\u0000', coalesce(" ~ (qualifier or "''") ~ ", '')) rlike r'" ~ pattern
-        ~ "\\x00(?:\\6|(?-iu:\\7|\\8|\\9))\\x00(?:\\5[^\\x00]*+|\\1|(?-iu:\\2|\\3|\\4))\\z'"
+        '(?i)^\\s*TRUNCATE\\b\\s*(?:TABLE\\b\\s*)?((?:' ~ name ~ '\\s*[.]\\s*){0,2}' ~ name ~ ')' ~ options ~ '\\s*;?\\s*\\z'
     ) -}}
 {%- endmacro -%}
 
-{#- True of a statement whose first word is not TRUNCATE. -#}
-{%- macro _is_other_statement(statement) -%}
-    {{- return(statement ~ " rlike r'(?i)^" ~ spark_cdc._sql_gap() ~ "(?!TRUNCATE\\b)[A-Z(]'") -}}
+{#- The semicolons between CREATE and END belong to the body. -#}
+{%- macro _makes_procedure() -%}
+    {%- set between = '(?:OR\\s+REPLACE\\s+)?(?:EDITIONABLE\\s+)?(?:DEFINER\\s*=\\s*\\S+\\s+)?' -%}
+    {%- set what = '(?:PROCEDURE|FUNCTION|TRIGGER|EVENT|PACKAGE)' -%}
+    {{- return('(?is)^\\s*(?:CREATE|ALTER)\\s+' ~ between ~ what ~ '\\b.*\\bEND(?:\\s+\\w+)?[\\s;/]*\\z') -}}
 {%- endmacro -%}
 
-{#- True of a statement that begins with TRUNCATE. Where `_truncate_fault` finds nothing, it empties the table of its message. -#}
-{%- macro _begins_with_truncate(statement) -%}
-    {{- return(statement ~ " rlike r'(?i)^" ~ spark_cdc._sql_start() ~ "TRUNCATE\\b'") -}}
-{%- endmacro -%}
-
-{#- True of a statement, beside an operation that says TRUNCATE, which does not. -#}
-{%- macro _is_no_truncate(statement) -%}
-    {{- return('trim(' ~ statement ~ ") <> '' and not " ~ spark_cdc._begins_with_truncate(statement)) -}}
-{%- endmacro -%}
-
-{#-
-    The error of a DDL message that may be a truncate and is not surely the one of its table, else NULL: other_structure where the
-    statement names another table, unknown_op where it empties more or less than one table, or cannot be read. As a mere DDL its
-    rows would live on. `path`: the field that has the statement.
--#}
-{%- macro _truncate_fault(statement, table, qualifier=none, path='statement') -%}
-    {{- return(
-        'case when contains(lower(' ~ statement ~ "), 'truncate') and (not " ~ spark_cdc._is_other_statement(statement) ~ ' or '
-        ~ spark_cdc._has_later_statement(statement, ['TRUNCATE']) ~ ') then case when '
-        ~ spark_cdc._truncates_a_table(statement, table, qualifier) ~ ' then null when ' ~ spark_cdc._truncates_a_table(statement)
-        ~ ' then ' ~ spark_cdc._error('other_structure', path ~ ': it empties a table that the message does not say is emptied')
-        ~ ' else ' ~ spark_cdc._error('unknown_op', path ~ ': it names TRUNCATE and does not plainly empty one table') ~ ' end end'
-    ) -}}
-{%- endmacro -%}
-
-{#-
-    The error of a DDL message that may change rows of its table, else NULL: as `_truncate_fault`, and where its statement changes
-    single rows.
--#}
-{%- macro _ddl_fault(statement, table, qualifier=none, path='statement') -%}
-    {{- return(
-        'case when ' ~ spark_cdc._changes_rows(statement) ~ ' then '
-        ~ spark_cdc._error('unknown_op', path ~ ': it changes rows, which the message does not have') ~ ' else '
-        ~ spark_cdc._truncate_fault(statement, table, qualifier, path) ~ ' end'
-    ) -}}
-{%- endmacro -%}
-
-{%- macro _changes_rows(statement) -%}
+{#- MariaDB has a letter in its /*M! */. What a comment holds that was not cut nobody knows. -#}
+{%- macro _changes_rows() -%}
     {%- set words = ['INSERT', 'UPDATE', 'DELETE', 'REPLACE', 'LOAD', 'MERGE', 'WITH', 'COPY'] -%}
-    {{- return(
-        '(' ~ statement ~ " rlike r'(?i)^" ~ spark_cdc._sql_start() ~ '(?:' ~ words | join('|') ~ ")\\b' or "
-        ~ spark_cdc._has_later_statement(statement, words) ~ ')'
-    ) -}}
+    {{- return('(?i)(?:^|;)[^A-Z]*(?:M![^A-Z]*)?(?:#|--|/[*](?!M?!)|(?:' ~ words | join('|') ~ ')\\b)') -}}
+{%- endmacro -%}
+
+{#- Whether a name in a statement is this one; in any case of letters where it is not quoted. -#}
+{%- macro _is_name(written, name) -%}
+    {%- if not name -%}
+        {{- return('false') -}}
+    {%- endif -%}
+case
+    when {{ written }} rlike r'^[`"\[]' then substr({{ written }}, 2, length({{ written }}) - 2) = {{ name }}
+    else lower({{ written }}) = lower({{ name }})
+end
 {%- endmacro -%}
 
 {#-
-    True where one of these words begins a statement in brackets or behind a semicolon. Of a procedure that is made the statements
-    do not run. What is a text or a comment is none; where databases read that in two ways (`#`, a backslash, Oracle's q'[it's]'),
-    a semicolon and a word anywhere are enough.
+    The error of a statement that may empty a table and is not plainly the truncate of the message's, or that changes single rows,
+    else NULL. As a mere DDL its rows would live on. `path`: the field that has the statement.
 -#}
-{%- macro _has_later_statement(statement, words) -%}
-    {%- set gap = spark_cdc._sql_gap() -%}
-    {%- set word = spark_cdc._sql_start() ~ '(?:' ~ words | join('|') ~ ')\\b' -%}
-    {%- set texts = '\\x27(?:[^\\x27\\\\]++|\\\\.)*+\\x27|\\x22(?:[^\\x22\\\\]++|\\\\.)*+\\x22|`[^`]*+`' -%}
-    {%- set comments = '/[*](?!M?!)(?:[^*]++|[*](?!/))*+[*]/|--(?=\\s)[^\\n]*+' -%}
-    {%- set what = ['OR\\s++(?:REPLACE|ALTER)\\b', '(?:NON)?EDITIONABLE\\b', 'DEFINER\\s*+=\\s*+\\S++', 'AGGREGATE\\b', 'CONSTRAINT\\b'] -%}
-    {%- set makes_procedure = '(?!(?:CREATE|ALTER)\\b' ~ gap ~ '(?:(?:' ~ what | join('|') ~ ')' ~ gap
-        ~ ')*+(?:PROCEDURE|PROC|FUNCTION|TRIGGER|EVENT|PACKAGE|TYPE\\s++BODY|RULE)\\b)' -%}
-    {%- set rest = '|' ~ texts ~ '|' ~ comments ~ '|[/-]' -%}
-    {%- set found = statement ~ " rlike r'(?is)^" ~ gap ~ '(?:(?:[(]' ~ gap ~ ')++' ~ word ~ '|' ~ makes_procedure
-        ~ '(?:[^;\\x27\\x22`/-]++' ~ rest ~ '|;(?!' ~ word ~ '))*+;' ~ word ~ ")'" -%}
-    {%- set read_in_two_ways = 'contains(' ~ statement ~ ", '#') or not " ~ statement ~ " rlike r'(?is)^(?:[^\\x27\\x22`/-]++" ~ rest
-        ~ ")*+\\z'" -%}
-    {%- set found_anywhere = statement ~ " rlike r'(?is)^" ~ gap ~ makes_procedure ~ '.*;' ~ word ~ "'" -%}
-    {{- return(
-        'case when contains(' ~ statement ~ ", ';') or contains(" ~ statement ~ ", '(') then " ~ found ~ ' or (('
-        ~ read_in_two_ways ~ ') and ' ~ found_anywhere ~ ') else false end'
-    ) -}}
-{%- endmacro -%}
-
-{#-
-    What stands between the words of a statement. Not what databases read in two ways: a comment inside a comment, which only
-    some of them know, and a lone carriage return in a comment, which ends it for some.
--#}
-{%- macro _sql_gap() -%}
-    {{- return(
-        '(?:\\s++|/[*](?!M?!)(?:[^*/\\x00]++|[*](?!/)|/(?![*]))*+[*]/|(?:--|#)[^\\r\\n\\x00]*+(?=\\r?\\n|\\x00|\\z))*+'
-    ) -}}
-{%- endmacro -%}
-
-{#-
-    What may stand before the first word of a statement. MySQL runs what a comment with `!` holds; one that did not run would
-    stand in no log.
--#}
-{%- macro _sql_start() -%}
-    {%- set gap = spark_cdc._sql_gap() -%}
-    {{- return(gap ~ '(?:/[*]M?![0-9]*+' ~ gap ~ ')?') -}}
-{%- endmacro -%}
-
-{#- True of what holds no statement: blanks, comments, semicolons. NULL where it is NULL. -#}
-{%- macro _is_no_statement(text) -%}
-    {%- set gap = spark_cdc._sql_gap() -%}
-    {{- return(text ~ " rlike r'^(?:" ~ gap ~ ';)*+' ~ gap ~ "\\z'") -}}
-{%- endmacro -%}
-
-{#- False of a number, a truth value or an object in the place of a statement, and of none. -#}
-{%- macro _may_be_statement(text) -%}
-    {{- return('coalesce(' ~ text ~ " rlike r'^\\s*+(?!(?:true|false)\\z)(?:[A-Za-z(#]|/[*]|--)', false)") -}}
+{%- macro _statement_fault(path, changes_rows=true) -%}
+case statement_kind
+    when 'truncate_of_other_table' then {# -#}
+        {{ spark_cdc._error('other_structure', path ~ ': it empties a table that the message does not say is emptied') }}
+    when 'truncate_unclear' then {# -#}
+        {{ spark_cdc._error('unknown_op', path ~ ': it names TRUNCATE and does not plainly empty one table') }}
+    {%- if changes_rows %}
+    when 'changes_rows' then {# -#}
+        {{ spark_cdc._error('unknown_op', path ~ ': it changes rows, which the message does not have') }}
+    {%- endif %}
+end
 {%- endmacro -%}

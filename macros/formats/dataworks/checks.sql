@@ -15,22 +15,21 @@
     The error where op and statement do not tell what became of the table's rows, else NULL: a statement that changes rows, or that empties
     another table, or that says something else than op, or none: a number, a truth value or an object in its place is none.
 -#}
-{%- macro _dataworks_ddl_fault(op, ddl, statement, table, schema, database) -%}
-    {%- set qualifier = 'coalesce(nullif(' ~ schema ~ ", ''), " ~ database ~ ')' -%}
-    {%- set is_truncate = spark_cdc._truncates_a_table(statement, table, qualifier) -%}
+{%- macro _dataworks_ddl_fault(op, ddl) -%}
     {%- set fault -%}
         case
-            when {{ op }} = 'TRUNCATE' and {{ statement }} is not null then case
-                when {{ is_truncate }} then null
-                else coalesce({{ spark_cdc._truncate_fault(statement, table, qualifier, 'payload.ddl') }}, {# -#}
-                    {{ spark_cdc._error('other_structure', 'payload.ddl: the statement is not the TRUNCATE that payload.op says') }})
+            when {{ op }} = 'TRUNCATE' and statement is not null then case
+                when statement_kind = 'truncate' then null
+                when startswith(statement_kind, 'truncate') then {{ spark_cdc._statement_fault('payload.ddl') | indent(16) }}
+                else {# -#}
+                    {{ spark_cdc._error('other_structure', 'payload.ddl: the statement is not the TRUNCATE that payload.op says') }}
             end
             when {{ op }} in ({{ spark_cdc._literals(ddl) }}) then case
-                when not {{ spark_cdc._may_be_statement(statement) }} then {# -#}
+                when statement_kind = 'none' then {# -#}
                     {{ spark_cdc._error('no_image', 'payload.ddl: no statement') }}
-                when {{ op }} <> 'QUERY' and {{ is_truncate }} then {# -#}
+                when {{ op }} <> 'QUERY' and statement_kind = 'truncate' then {# -#}
                     {{ spark_cdc._error('other_structure', 'payload.ddl: the statement is a TRUNCATE and payload.op says something else') }}
-                else {{ spark_cdc._ddl_fault(statement, table, qualifier, 'payload.ddl') }}
+                else {{ spark_cdc._statement_fault('payload.ddl') | indent(16) }}
             end
         end
     {%- endset -%}
@@ -38,10 +37,8 @@
 {%- endmacro -%}
 
 {#- TRUNCATE needs no statement; what stands in the place of one and is no text may be one of another table. -#}
-{%- macro _dataworks_truncates_otherwise(op, ddl, statement) -%}
-    {{- return(
-        '(' ~ op ~ " = 'TRUNCATE' and " ~ statement ~ ' is null and get_json_object(' ~ ddl ~ ", '$.text') <> '')"
-    ) -}}
+{%- macro _dataworks_truncates_otherwise(op, ddl) -%}
+    {{- return('(' ~ op ~ " = 'TRUNCATE' and statement is null and get_json_object(" ~ ddl ~ ", '$.text') <> '')") -}}
 {%- endmacro -%}
 
 {#- When the source changed. A row of the full load has 0 or -1. -#}

@@ -35,8 +35,8 @@
     {%- set statement = spark_cdc._dataworks_statement(ddl_text) -%}
     {%- set database, schema, table = "message.`schema`.source['dbName']", "message.`schema`.source['schemaName']",
         "message.`schema`.source['tableName']" -%}
-    {%- set fault = spark_cdc._dataworks_ddl_fault(op, ddl, statement, table, schema, database) -%}
-    {%- set is_truncate = op ~ " = 'QUERY' and " ~ spark_cdc._truncates_a_table(statement) -%}
+    {%- set qualifier = 'coalesce(nullif(' ~ schema ~ ", ''), " ~ database ~ ')' -%}
+    {%- set is_truncate = op ~ " = 'QUERY' and statement_kind in ('truncate', 'truncate_of_other_table')" -%}
     {%- set sequence = spark_cdc._whole_number('message.payload.sequenceId', signed=true) -%}
     {#- Only a row of the full load is known to have -1. -#}
     {%- set no_sequence -%}
@@ -65,11 +65,11 @@
         'schema.source: missing': '(' ~ op ~ ' in (' ~ spark_cdc._literals(rows + ['TRUNCATE']) ~ ') or ' ~ is_truncate
             ~ ') and message.`schema`.source is null',
         'payload.ddl: a statement, and payload.op is not a DDL': op ~ ' not in (' ~ spark_cdc._literals(ddl + ['TRUNCATE']) ~ ') and '
-            ~ statement ~ ' is not null',
+            ~ 'statement is not null',
         'payload.ddl: not an object': ddl_text ~ " <> '' and left(" ~ ddl_text ~ ", 1) <> '{'",
-        'ddl: another statement than payload.ddl': 'case when ' ~ second_statement ~ ' then not ' ~ statement ~ ' <=> '
+        'ddl: another statement than payload.ddl': 'case when ' ~ second_statement ~ ' then not statement <=> '
             ~ spark_cdc._dataworks_statement('message.ddl') ~ ' else false end',
-        'payload.ddl.text: not a text': spark_cdc._dataworks_truncates_otherwise(op, ddl_text, statement),
+        'payload.ddl.text: not a text': spark_cdc._dataworks_truncates_otherwise(op, ddl_text),
     } -%}
     {%- do contradictions.update(spark_cdc._rules_of_names({
         'schema.source.dbName': database, 'schema.source.schemaName': schema, 'schema.source.tableName': table
@@ -83,7 +83,7 @@
             'payload.before.dataColumn: no columns': op ~ " in ('DELETE', 'UPDATE_BEFOR', 'UPDATE_BEFORE') and not " ~ before,
         },
         other_structure=contradictions,
-        fault=fault,
+        fault=spark_cdc._dataworks_ddl_fault(op, ddl),
         no_sequence={'payload.sequenceId: not a whole number, or one that is too low': no_sequence}
     ) -%}
     {%- set columns = 'message.`schema`.dataColumn' -%}
@@ -102,7 +102,8 @@
         'transaction_id': none,
         'key_columns': 'message.`schema`.primaryKey',
         'column_types': spark_cdc._map_of(columns ~ '.name', columns ~ '.type'),
-        'ddl': statement,
+        'statement': {'text': statement, 'table': table, 'qualifier': qualifier},
+        'ddl': 'statement',
         'errors': errors,
     }) -}}
 {%- endmacro -%}

@@ -26,8 +26,8 @@
     {%- set statement = spark_cdc._dataworks_statement('message.payload.ddl', also_bare=true) -%}
     {%- set database, schema, table = "message.`schema`.source['dbName']", "message.`schema`.source['schema']",
         "message.`schema`.source['table']" -%}
-    {%- set fault = spark_cdc._dataworks_ddl_fault(op, ddl, statement, table, schema, database) -%}
-    {%- set is_truncate = op ~ " = 'QUERY' and " ~ spark_cdc._truncates_a_table(statement) -%}
+    {%- set qualifier = 'coalesce(nullif(' ~ schema ~ ", ''), " ~ database ~ ')' -%}
+    {%- set is_truncate = op ~ " = 'QUERY' and statement_kind in ('truncate', 'truncate_of_other_table')" -%}
     {%- set sequence = spark_cdc._order_number('message.payload.scn', nulls=['null']) -%}
     {%- set kind -%}
         case
@@ -46,9 +46,9 @@
         'schema.source: missing': '(' ~ op ~ ' in (' ~ spark_cdc._literals(rows + ['TRUNCATE']) ~ ') or ' ~ is_truncate
             ~ ') and message.`schema`.source is null',
         'payload.ddl: a statement, and payload.op is not a DDL': op ~ ' not in (' ~ spark_cdc._literals(ddl + ['TRUNCATE']) ~ ') and '
-            ~ statement ~ ' is not null',
+            ~ 'statement is not null',
         'payload.before.data: missing': 'message.payload.before is not null and message.payload.before.data is null',
-        'payload.ddl.text: not a text': spark_cdc._dataworks_truncates_otherwise(op, 'message.payload.ddl', statement),
+        'payload.ddl.text: not a text': spark_cdc._dataworks_truncates_otherwise(op, 'message.payload.ddl'),
     } -%}
     {#- The page knows version 2.0 alone. -#}
     {%- do contradictions.update({'version: not 2.0': "message.version <> '2.0'"}) -%}
@@ -64,7 +64,7 @@
             'payload.before.data: no columns': op ~ " = 'DELETE' and not " ~ before,
         },
         other_structure=contradictions,
-        fault=fault,
+        fault=spark_cdc._dataworks_ddl_fault(op, ddl),
         no_sequence={'payload.scn: neither a whole number nor the text null': sequence ~ ' is null'}
     ) -%}
     {%- set columns = 'message.`schema`.column' -%}
@@ -82,7 +82,8 @@
         'transaction_id': none,
         'key_columns': 'message.`schema`.pk',
         'column_types': spark_cdc._map_of(columns ~ '.name', columns ~ '.type'),
-        'ddl': statement,
+        'statement': {'text': statement, 'table': table, 'qualifier': qualifier},
+        'ddl': 'statement',
         'errors': errors,
     }) -}}
 {%- endmacro -%}

@@ -84,7 +84,7 @@
             when event.op = 't' then 'truncate'
             when event.op = 'm' then 'other'
             {#- MySQL's connector leaves `t` out by default, and TiCDC and CloudCanal have none. Twice at one place does no harm. -#}
-            when {{ may_truncate }} and {{ spark_cdc._begins_with_truncate(ddl) }} then 'truncate'
+            when {{ may_truncate }} and statement_kind = 'truncate' then 'truncate'
             {%- if is_cloudcanal %}
             when event.op = 'a' then 'ddl'
             {%- endif %}
@@ -125,12 +125,11 @@
     {%- endfor -%}
     {%- set no_place -%}
         case
-            when event.op in ({{ spark_cdc._literals(rows + ['t']) }}) or {{ may_truncate }} and contains(lower({{ ddl }}), 'truncate')
+            when event.op in ({{ spark_cdc._literals(rows + ['t']) }}) or {{ may_truncate }} and startswith(statement_kind, 'truncate')
                 then {{ spark_cdc._debezium_no_place('event.source', 'event.op') | indent(16) }}
         end
     {%- endset -%}
-    {%- set ddl_fault = 'case when ' ~ may_truncate ~ ' then '
-        ~ spark_cdc._ddl_fault(ddl, 'event.source.table', qualifier, 'ddl') ~ ' end' -%}
+    {%- set ddl_fault = 'case when ' ~ may_truncate ~ ' then ' ~ spark_cdc._statement_fault('ddl') ~ ' end' -%}
     {%- set unsupported = {} -%}
     {%- for detail, condition in spark_cdc._debezium_unsupported('event.source.connector', dialect).items() -%}
         {%- do unsupported.update({detail: condition ~ " and not event.op <=> 'm'"}) -%}
@@ -178,7 +177,7 @@
         {%- do errors.unknown_op.update({
             'op: a truncate, which has no place in the order of the offsets': "event.op = 't'",
             'ddl: a TRUNCATE, which has no place in the order of the offsets':
-                may_truncate ~ ' and ' ~ spark_cdc._begins_with_truncate(ddl),
+                may_truncate ~ " and startswith(statement_kind, 'truncate')",
         }) -%}
     {%- endif -%}
     {#- The key of a schema change names its database. -#}
@@ -209,7 +208,8 @@
         'column_types': spark_cdc._debezium_types(
             "get(filter(message.`schema`.fields, part -> part.field in ('after', 'before')), 0).fields"
         ),
-        'ddl': ddl,
+        'statement': {'text': ddl, 'table': 'event.source.table', 'qualifier': qualifier},
+        'ddl': 'statement',
         'errors': errors,
     }) -}}
 {%- endmacro -%}

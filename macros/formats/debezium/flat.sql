@@ -108,7 +108,8 @@
         'unknown_op': {
             '__op: not one of c, u, d, r': "event['__op'] not in ('c', 'u', 'd', 'r')",
             'ddl: a TRUNCATE, which has no place in the order of flat rows':
-                is_ddl ~ ' and ' ~ spark_cdc._begins_with_truncate("event['ddl']"),
+                "startswith(statement_kind, 'truncate')",
+            'ddl: it changes rows, which the message does not have': "statement_kind = 'changes_rows'",
         },
         'other_structure': structure,
     } -%}
@@ -130,7 +131,8 @@
             ~ spark_cdc._instant("nullif(event['__source_ts_ms'], '0')", 'milliseconds') ~ ')',
         'key_columns': 'map_keys(' ~ spark_cdc._debezium_key('key') ~ ')',
         'column_types': spark_cdc._debezium_types(types),
-        'ddl': 'case when ' ~ is_ddl ~ " then event['ddl'] end",
+        'statement': {'text': 'case when ' ~ is_ddl ~ " then event['ddl'] end"},
+        'ddl': 'statement',
         'errors': errors,
     }) -}}
 {%- endmacro -%}

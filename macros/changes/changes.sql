@@ -93,13 +93,6 @@
         ) -%}
         {%- do spark_cdc._require_format_of_messages(fmt, messages) -%}
     {%- endif -%}
-    {%- if flags.WHICH == 'run-operation' -%}
-        {#- No operation wants this model's rows: `undeclared_columns` asks which columns its messages carry. -#}
-        {{- return(spark_cdc._carried_columns(
-            relation or messages, fmt, parsed_columns, spark_cdc._name_condition(database, schema, table),
-            messages is not none, spark_cdc._columns_of_source(messages, raw_columns)
-        )) -}}
-    {%- endif -%}
     {%- set reading = spark_cdc._columns_to_read(
         parsed_columns, key, spark_cdc._has_origin(database, schema, table),
         fmt.rows.patches is not none

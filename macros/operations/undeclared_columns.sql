@@ -1,59 +1,99 @@
 {#-
-    dbt run-operation spark_cdc.undeclared_columns --args '{model: stg_shop__orders_changes}'
+    dbt run-operation spark_cdc.undeclared_columns
 
-    Prints the columns that the messages of a changes model carry and the model does not declare, each as a line to paste into
-    `columns`, and the declared columns that no message carries, or none since when. It reads all messages of the table.
+    Prints, for each changes model over a messages model, the columns that the messages of its tables carry and that no changes model
+    of these tables declares: lines to paste into `columns`, then what is known of each. One query for each messages model.
 
-    The type is that of the message's own type, by the type codes of this package, where the message names one and the package's
+    models  names of changes models; all of them, where left out
+
+    The type is that of the message's own type, by the type codes of this package, where the messages name one and the package's
     Python half is installed; or else string, which keeps every text.
+
+    The lines have no comments: Jinja takes none inside a mapping.
 -#}
-{%- macro undeclared_columns(model=none) -%}
-    {%- do spark_cdc._require_arguments('undeclared_columns', varargs, kwargs, ['model']) -%}
-    {%- set node = spark_cdc._model_named('undeclared_columns', model, ['changes']) -%}
-    {{- return(adapter.dispatch('undeclared_columns', 'spark_cdc')(node)) -}}
+{%- macro undeclared_columns(models=none) -%}
+    {%- do spark_cdc._require_arguments('undeclared_columns', varargs, kwargs, ['models']) -%}
+    {%- set nodes = spark_cdc._models_named('undeclared_columns', models, ['changes']) -%}
+    {{- return(adapter.dispatch('undeclared_columns', 'spark_cdc')(nodes)) -}}
 {%- endmacro -%}
 
-{%- macro default__undeclared_columns(node) -%}
+{%- macro default__undeclared_columns(nodes) -%}
     {%- do spark_cdc._only_spark('undeclared_columns') -%}
 {%- endmacro -%}
 
-{%- macro spark__undeclared_columns(node) -%}
-    {%- do spark_cdc._require_built_messages(node) -%}
-    {%- set undeclared, missing = [], [] -%}
-    {%- for row in run_query(render(node.raw_code)).rows -%}
-        {%- set seen = 'in ' ~ row['rows'] | int ~ ' rows, last at ' ~ row['last_at'] ~ ' (partition ' ~ row['last_partition'] | int
-            ~ ', offset ' ~ row['last_offset'] | int ~ ')' if row['rows'] else 'in no row' -%}
-        {%- if not row['is_declared'] -%}
-            {%- do undeclared.append("    '" ~ row['name'] ~ "': '" ~ spark_cdc._declarable_type(row['type']) ~ "',  # " ~ seen) -%}
-        {%- elif not row['is_in_last'] -%}
-            {%- do missing.append('    `' ~ row['name'] ~ '` ' ~ seen) -%}
+{%- macro spark__undeclared_columns(nodes) -%}
+    {%- set found = {} -%}
+    {%- for node in nodes -%}
+        {%- set sources, unbuilt, columns = spark_cdc._messages_read_by(node), [], {} -%}
+        {%- for messages in sources.values() -%}
+            {%- if adapter.get_relation(database=messages.database, schema=messages.schema, identifier=messages.alias) is none -%}
+                {%- do unbuilt.append(messages.name) -%}
+            {%- elif messages.unique_id not in found -%}
+                {%- do found.update({messages.unique_id: run_query(
+                    'select * from (' ~ spark_cdc._undeclared_columns(
+                        messages.relation_name, messages, spark_cdc._readers_of(messages, ['changes'])
+                    ) ~ ') order by column_name, database_name, schema_name, table_name'
+                ).rows}) -%}
+            {%- endif -%}
+            {%- for row in found.get(messages.unique_id, []) if node.name in row['changes_models'].split(', ') -%}
+                {%- do columns.setdefault(row['column_name'], []).append(row) -%}
+            {%- endfor -%}
+        {%- endfor -%}
+        {%- if not sources -%}
+            {%- do print('spark_cdc.undeclared_columns: ' ~ node.name ~ ' reads raw messages: make a messages model of them, and let it '
+                ~ 'read that one, `messages=ref(...)`. The columns of messages are known from messages models.') -%}
+        {%- elif unbuilt -%}
+            {%- do print('spark_cdc.undeclared_columns: ' ~ node.name ~ ' reads ' ~ unbuilt | join(', ') ~ ', which is not there as a '
+                ~ 'table or view. Run dbt run --select ' ~ unbuilt | join(' ') ~ ' first.') -%}
+        {%- else -%}
+            {%- do spark_cdc._print_columns(node, columns) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- do print('spark_cdc.undeclared_columns: ' ~ node.name ~ ' does not declare ' ~ undeclared | length ~ ' columns of its messages'
-        ~ (':' if undeclared else '.')) -%}
-    {%- for line in undeclared -%}{%- do print(line) -%}{%- endfor -%}
-    {%- if missing -%}
-        {%- do print('Its last row lacks ' ~ missing | length ~ ' declared columns:') -%}
-        {%- for line in missing -%}{%- do print(line) -%}{%- endfor -%}
-    {%- endif -%}
 {%- endmacro -%}
 
-{%- macro _require_built_messages(node) -%}
+{#- Messages models that a changes model reads, itself or through views, by id. -#}
+{%- macro _messages_read_by(node) -%}
+    {%- set found = {} -%}
     {%- for id in node.depends_on.nodes if id in graph.nodes -%}
-        {%- set read = graph.nodes[id] -%}
-        {%- if read.config.materialized != 'ephemeral'
-            and adapter.get_relation(database=read.database, schema=read.schema, identifier=read.alias) is none -%}
-            {%- do spark_cdc._raise(
-                'undeclared_columns', 'model', 'a model over messages that are there',
-                spark_cdc._show(node.name) ~ ', which reads ' ~ spark_cdc._show(read.name),
-                'Run dbt run --select ' ~ read.name ~ ' first.'
-            ) -%}
-        {%- endif -%}
+        {%- for messages in spark_cdc._nodes_behind(graph.nodes[id], 'messages') -%}
+            {%- do found.update({messages.unique_id: messages}) -%}
+        {%- endfor -%}
     {%- endfor -%}
+    {{- return(found) -}}
 {%- endmacro -%}
 
-{%- macro _declarable_type(type) -%}
-    {%- set type = type or 'string' -%}
-    {%- set type = type | replace(')', ',0)') if type[:8] == 'decimal(' and ',' not in type else type -%}
-    {{- return(type if type.split('(')[0] in spark_cdc._type_families() else 'string') -}}
+{#- `columns` is name -> the rows of `_undeclared_columns` of it, one for each source table of the model. -#}
+{%- macro _print_columns(node, columns) -%}
+    {%- set lines, known = [], [] -%}
+    {%- for name, rows in columns.items() -%}
+        {%- set tables_lines = rows | map(attribute='line') | unique(case_sensitive=true) | list -%}
+        {%- if tables_lines[0] is not none -%}
+            {#- of tables whose types differ, only a text takes all values -#}
+            {%- do lines.append(tables_lines[0] if tables_lines | length == 1 else tables_lines[0].rsplit(': ', 1)[0] ~ ": 'string'") -%}
+        {%- endif -%}
+        {%- for row in rows -%}
+            {%- set table = [row['database_name'], row['schema_name'], row['table_name']] | select | join('.') -%}
+            {%- do known.append(
+                spark_cdc._in_one_line(name) ~ (' of ' ~ spark_cdc._in_one_line(table) if table)
+                ~ (': ' ~ spark_cdc._in_one_line(row['vendor_type']) if row['vendor_type']) ~ ' in '
+                ~ spark_cdc._number_of(row['rows'] | int, 'row') ~ ', first at ' ~ row['first_at'] ~ ', last at ' ~ row['last_at']
+                ~ ('; ' ~ spark_cdc._in_one_line(row['note']) if row['note'])
+                ~ ('; string, because the types of the tables differ' if tables_lines | length > 1)
+            ) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- do print('spark_cdc.undeclared_columns: ' ~ node.name ~ ' does not declare '
+        ~ spark_cdc._number_of(columns | length, 'column') ~ ' of its messages'
+        ~ (':' if columns else '.')) -%}
+    {%- for line in lines -%}{%- do print('    ' ~ line ~ ',') -%}{%- endfor -%}
+    {%- for line in known -%}{%- do print('  ' ~ line) -%}{%- endfor -%}
+{%- endmacro -%}
+
+{#- A text of a message for a terminal: what is not printed is written as Python writes it, and it is cut after 100 characters. -#}
+{%- macro _in_one_line(text) -%}
+    {%- set characters = [] -%}
+    {%- for character in text[:100] -%}
+        {%- do characters.append(character if character.isprintable() else character.encode('unicode_escape').decode()) -%}
+    {%- endfor -%}
+    {{- return(characters | join ~ ('...' if text | length > 100 else '')) -}}
 {%- endmacro -%}

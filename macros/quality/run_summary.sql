@@ -9,7 +9,7 @@
     messages, changes, current  as for `accounts`
 
     rejected_codes      map of code to messages; a message with several errors counts under each
-    undeclared_columns  array of names, in inserts, updates and snapshots, of a table that some changes model reads: a table that
+    undeclared_columns  array of names, of a table that some changes model reads: a table that
                         none reads is `unrouted`
 -#}
 {%- macro run_summary(messages=none, changes=none, current=none) -%}
@@ -126,28 +126,23 @@ left join {{ name }}
 select distinct {{ places | join(', ') }}, name
 from {{ relation }}
 lateral view explode(rows) exploded as row
-lateral view explode(map_keys(row.image)) exploded_names as name
-where kind = 'rows' and row.op <> 'delete'{{ is_new }}
+lateral view explode({{ spark_cdc._names_in_row() | indent(4) }}) exploded_names as name
+where kind = 'rows'{{ is_new }}
 {%- endmacro -%}
 
 {#- Condition on a column of a source table: changes models read the table, and none of them declares the column. -#}
 {%- macro _is_undeclared(changes) -%}
-    {%- set is_read, is_declared = [], [] -%}
+    {%- set is_read, readers = [], [] -%}
     {%- for relation in changes -%}
-        {%- for node in spark_cdc._models_behind(relation, 'changes') -%}
-            {%- set names = [] -%}
-            {%- for noted in node.config.meta['spark_cdc.arguments'] if noted[:8] == 'columns.' -%}
-                {%- do names.append(noted[8:]) -%}
-            {%- endfor -%}
-            {%- set is_of_model = spark_cdc._condition_of(node) -%}
-            {%- do is_read.append(is_of_model) -%}
-            {%- do is_declared.append(is_of_model ~ ' and name in (' ~ spark_cdc._literals(names) ~ ')') -%}
-        {%- endfor -%}
+        {%- do readers.extend(spark_cdc._models_behind(relation, 'changes')) -%}
+    {%- endfor -%}
+    {%- for node in readers -%}
+        {%- do is_read.append(spark_cdc._condition_of(node)) -%}
     {%- endfor -%}
     {%- if not is_read -%}
         {{- return('false') -}}
     {%- endif -%}
     {{- return(
-        'coalesce(' ~ is_read | join(' or ') ~ ', false)\nand not coalesce(' ~ is_declared | join(' or ') ~ ', false)'
+        'coalesce(' ~ is_read | join(' or ') ~ ', false)\nand not array_contains(' ~ spark_cdc._declared_names(readers) ~ ', name)'
     ) -}}
 {%- endmacro -%}

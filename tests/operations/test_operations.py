@@ -98,11 +98,12 @@ class Story:
         self.printed[stage] = "\n".join(run.messages.values())
         self.keep(stage, *tables)
 
-    def operate(self, stage: str, operation: str, arguments: str) -> None:
+    def operate(self, stage: str, operation: str, arguments: str | None = None) -> None:
         """Run an operation, and keep what it prints."""
+        command = ["run-operation", f"spark_cdc.{operation}", *(["--args", arguments] if arguments else [])]
         with redirect_stdout(io.StringIO()) as output:
-            run = self.project.dbt("run-operation", f"spark_cdc.{operation}", "--args", arguments)
-        self.commands.append(f"dbt run-operation spark_cdc.{operation} --args '{arguments}'")
+            run = self.project.dbt(*command)
+        self.commands.append(" ".join(["dbt", *command[:2], *(["--args", f"'{arguments}'"] if arguments else [])]))
         self.printed[stage] = output.getvalue()
         assert run.result.success, self.printed[stage]
 
@@ -137,7 +138,7 @@ def story(lake: Lake, new_project: Callable[..., Project]) -> Story:
               schema="raw_operations")  # fmt: skip
     lake.land(
         "shop",
-        [shop.message("INSERT", "orders", ["id"], [order(5, "o5") | {"price": "much"}])],
+        [shop.message("INSERT", "orders", ["id"], [order(5, "o5") | {"price": "much", "note": "n"}])],
         schema="raw_operations",
     )
     lake.land("shop", [shop.message("INSERT", "nobodys", ["id"], [{"id": 1}])], schema="raw_operations")
@@ -220,8 +221,9 @@ def story(lake: Lake, new_project: Callable[..., Project]) -> Story:
         "dbt run --full-refresh --select stg_orders_changes --vars '{spark_cdc__lose_history: [stg_orders_changes]}'",
         "stg_orders_changes",
     )
-    story.operate("undeclared", "undeclared_columns", "{model: stg_orders_changes}")
-    story.operate("undeclared profiles", "undeclared_columns", "{model: stg_profiles_changes}")
+    story.project.write(UNBUILT)
+    story.operate("undeclared", "undeclared_columns")
+    story.project.remove("models/unbuilt")
     return story
 
 
@@ -272,9 +274,8 @@ WRONG = {
         "stg_customers_changes, ",
     },
     "undeclared_columns": {
-        "{name: orders}": "there is no argument `name`; there is model. Correct the spelling.",
-        "{model: unbuilt_changes}": "argument `model` must be a model over messages that are there; got `unbuilt_changes`, which "
-        "reads `unbuilt_messages`. Run dbt run --select unbuilt_messages first.",
+        "{model: orders}": "there is no argument `model`; there is models. Correct the spelling.",
+        "{models: [orders]}": "argument `models` must be a list of stg_customers_changes, stg_orders_changes, stg_profiles_changes; got",
     },
 }  # fmt: skip
 UNBUILT = {
@@ -293,9 +294,9 @@ def wrong_arguments(story: Story) -> None:
         "-- depends_on: {{ ref('stg_orders_changes') }}\n"
         for number, (operation, arguments) in enumerate(calls)
     }
-    story.project.write({f"models/wrong/{name}.sql": text for name, text in models.items()} | UNBUILT)
+    story.project.write({f"models/wrong/{name}.sql": text for name, text in models.items()})
     run = story.project.dbt("run", "--select", "path:models/wrong")
-    story.project.remove("models/wrong", "models/unbuilt")
+    story.project.remove("models/wrong")
     for name, (_, arguments) in zip(models, calls, strict=True):
         assert run.statuses[name] == "error"
         story.printed[arguments] = run.messages[name]
@@ -443,11 +444,21 @@ def test_fill_back_keeps_what_the_source_no_longer_has(story: Story) -> None:
 
 
 def test_undeclared_columns_are_lines_to_paste(story: Story) -> None:
-    """With what the messages say of the type, or string; and the declared columns that the last message lacks."""
-    assert "stg_orders_changes does not declare 0 columns of its messages." in story.printed["undeclared"]
-    said = story.printed["undeclared profiles"]
-    assert "stg_profiles_changes does not declare 1 columns of its messages:" in said
-    assert "    'note': 'string',  # in 1 rows, last at 2026-03-01 08:31:00 (partition 0, offset 7)" in said
+    """For all models at once; a model whose messages cannot be asked is told what to do."""
+    reads_raw = (
+        " reads raw messages: make a messages model of them, and let it read that one, `messages=ref(...)`. The columns of messages "
+        "are known from messages models.\n"
+    )
+    said = [f"spark_cdc.undeclared_columns: {line}" for line in [
+        f"stg_customers_changes{reads_raw}",
+        "stg_orders_changes does not declare 1 column of its messages:\n"
+        "    'note': 'string',\n"
+        "  note of shop.orders in 1 row, first at 2026-03-01 08:00:00, last at 2026-03-01 08:00:00; string, because the messages name "
+        "no type\n",
+        f"stg_profiles_changes{reads_raw}",
+        "unbuilt_changes reads unbuilt_messages, which is not there as a table or view. Run dbt run --select unbuilt_messages first.\n",
+    ]]  # fmt: skip
+    assert story.printed["undeclared"] == "".join(said)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

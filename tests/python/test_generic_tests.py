@@ -42,8 +42,163 @@ class Case:
         return f"{self.test}__{re.sub('[^a-z0-9]+', '_', self.says.lower())}"
 
 
+def raw_of(*messages: dict[str, Any]) -> str:
+    """Write a raw table of these messages; MongoDB's have a key."""
+    rows = [
+        f"({offset}L, {literal(message.pop('key', ''))}, {literal(json.dumps(message))})"
+        for offset, message in enumerate(messages)
+    ]
+    return f"""
+        select 'types' as topic, 0 as partition, offset, timestamp'2026-01-01' as timestamp, key, value
+        from values {", ".join(rows)} as sent(offset, key, value)
+    """
+
+
+def literal(text: str) -> str:
+    """Write a text as a literal of SQL that Jinja leaves alone."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{{% raw %}}{escaped}{{% endraw %}}'"
+
+
+def canal(table: str, second: int, row: dict[str, str], types: dict[str, str] | None) -> dict[str, Any]:
+    """One INSERT of Canal."""
+    return {
+        "database": "shop", "table": table, "type": "INSERT", "isDdl": False, "es": 1767225600000 + 1000 * second, "old": None,
+        "data": [row], "mysqlType": types,
+    }  # fmt: skip
+
+
+DECIMAL = {
+    "type": "bytes",
+    "name": "org.apache.kafka.connect.data.Decimal",
+    "version": 1,
+    "parameters": {"scale": "2"},
+}
+TIME = {"type": "int64", "name": "io.debezium.time.MicroTimestamp"}
+
+
+def fields(**types: dict[str, Any]) -> list[dict[str, Any]]:
+    """Describe the fields of a struct in a schema of Kafka Connect."""
+    return [{"field": name} | kind for name, kind in types.items()]
+
+
+ROW_FIELDS = fields(id={"type": "int64"}, price=DECIMAL, placed_at=TIME, spot={"type": "int99"})
+SOURCE = {
+    "connector": "mysql",
+    "db": "shop",
+    "table": "orders",
+    "file": "binlog.1",
+    "pos": 4,
+    "ts_ms": 1767225600000,
+}
+ROW = {"id": 1, "price": "AfQ=", "placed_at": 1767225600000000, "spot": 7}
+CHANGES_OF = """
+    {{{{ spark_cdc.changes(messages=ref('{messages}'), format='{format}', {table}, key=['{key}'], columns={columns}) }}}}
+"""
+
 # Relations that the cases share, and the ones that their tests compare with.
 MODELS = {
+    "raw_of_types": raw_of(
+        canal(
+            "orders_1",
+            0,
+            {"id": "1", "amount": "1.50", "Name": "a"},
+            {"id": "bigint", "amount": "decimal(10,2)", "Name": "text"},
+        ),
+        canal(
+            "orders_1",
+            1,
+            {"id": "2", "amount": "1.5000", "Name": "b", "it's": "x", "_CDC_x": "y"},
+            {
+                "id": "bigint",
+                "amount": "decimal(20,4)",
+                "Name": "text",
+                "it's": "varchar(9)",
+                "_CDC_x": "int",
+            },
+        ),
+        canal(
+            "orders_2",
+            2,
+            {"id": "3", "amount": "3", "spot": "z"},
+            {"id": "bigint", "amount": "int", "spot": "cube"},
+        ),
+        canal("customers", 3, {"id": "1", "mail": "m", "note": "n", "line\nend": ""}, None),
+        canal("nobodys", 4, {"id": "1", "unread": "u"}, {"unread": "int"}),
+    ),
+    "types_canal": "{{ spark_cdc.messages(ref('raw_of_types'), format='canal') }}",
+    "types_orders": CHANGES_OF.format(
+        messages="types_canal",
+        format="canal",
+        table="table='orders_*'",
+        key="id",
+        columns={"id": "bigint", "name": "string"},
+    ),
+    "types_customers": CHANGES_OF.format(
+        messages="types_canal", format="canal", table="table='customers'", key="id", columns={"id": "bigint"}
+    ),
+    "types_customers_mail": CHANGES_OF.format(
+        messages="types_canal",
+        format="canal",
+        table="database='shop', table='customers'",
+        key="id",
+        columns={"id": "bigint", "mail": "string"},
+    ),
+    "raw_of_debezium_types": raw_of(
+        {
+            "schema": {
+                "type": "struct",
+                "fields": [{"type": "struct", "field": "after", "fields": ROW_FIELDS}],
+            },
+            "payload": {"op": "c", "before": None, "after": ROW, "source": SOURCE, "ts_ms": 1767225600000},
+        }
+    ),
+    "types_debezium": "{{ spark_cdc.messages(ref('raw_of_debezium_types'), format='debezium') }}",
+    "types_debezium_orders": CHANGES_OF.format(
+        messages="types_debezium",
+        format="debezium",
+        table="table='orders'",
+        key="id",
+        columns={"id": "bigint"},
+    ),
+    "raw_of_flat_types": raw_of({"schema": {"type": "struct", "fields": ROW_FIELDS}, "payload": ROW}),
+    "types_flat": "{{ spark_cdc.messages(ref('raw_of_flat_types'), format='debezium', dialect='flat') }}",
+    "types_flat_orders": CHANGES_OF.format(
+        messages="types_flat",
+        format="debezium",
+        table="dialect='flat', table='*'",
+        key="id",
+        columns={"id": "bigint", "placed_at": "timestamp_ntz"},
+    ),
+    "raw_of_mongodb_types": raw_of(
+        {
+            "key": '{"id":"7"}',
+            "op": "u",
+            "before": None,
+            "after": None,
+            "ts_ms": 1767225600000,
+            "updateDescription": {
+                "removedFields": ["kept"],
+                "updatedFields": '{"address.city":"Bern","tags.0":"x","age":7}',
+                "truncatedArrays": None,
+            },
+            "source": {
+                "connector": "mongodb",
+                "db": "shop",
+                "collection": "people",
+                "ord": 1,
+                "ts_ms": 1767225600000,
+            },
+        }
+    ),
+    "types_mongodb": "{{ spark_cdc.messages(ref('raw_of_mongodb_types'), format='debezium_mongodb') }}",
+    "types_people": CHANGES_OF.format(
+        messages="types_mongodb",
+        format="debezium_mongodb",
+        table="table='people'",
+        key="_id",
+        columns={"_id": "string", "kept": "string", "tags": "variant"},
+    ),
     "changes_good": """
         select * from values
             (1, 'a', 'insert', array(10.0, 0.0), null, null, null, 't', 0, 10L),
@@ -377,6 +532,44 @@ MACROS = """
 {%- endmacro -%}
 """
 KEY = {"key": ["id"]}
+
+
+def undeclared(
+    table: str, name: str, vendor_type: str | None, declare: str | None, rows: int, seconds: tuple[int, int], models: str,
+    note: str | None = None, is_plain: bool = True,
+) -> str:  # fmt: skip
+    """One row of no_undeclared_columns."""
+    in_quotes = name.replace("'", "\\'")
+    line = None if declare is None else f"'{in_quotes}': '{declare}'"
+    first, last = (f"2026-01-01 00:00:{second:02}" for second in seconds)
+    what = (line or name) if is_plain else "its name is in the row"
+    reason = f"no changes model declares a column of shop.{table}: {what}" + (f" ({note})" if note else "")
+    return f"shop None {table} {name} {vendor_type} {line} {note} {rows} {first} {last} {models} {reason}"
+
+
+UNDECLARED_OF_CANAL = (
+    undeclared("orders_1", "Name", "text", "string", 2, (0, 1), "types_orders",
+               note="declared in other letters, as name: correct that name"),
+    undeclared("orders_1", "_CDC_x", "int", None, 1, (1, 1), "types_orders", note="a column of this name cannot be declared"),
+    undeclared("orders_1", "amount", "decimal(20,4)", "decimal(20,4)", 2, (0, 1), "types_orders"),
+    undeclared("orders_1", "it's", "varchar(9)", "string", 1, (1, 1), "types_orders", is_plain=False),
+    undeclared("orders_2", "amount", "int", "int", 1, (2, 2), "types_orders"),
+    undeclared("orders_2", "spot", "cube", "string", 1, (2, 2), "types_orders",
+               note="string, because the type codes of this package do not have this type"),
+    undeclared("customers", "note", None, "string", 1, (3, 3), "types_customers, types_customers_mail",
+               note="string, because the messages name no type"),
+)  # fmt: skip
+UNDECLARED_OF_DEBEZIUM = (
+    undeclared("orders", "price", "org.apache.kafka.connect.data.Decimal(2)", "decimal(38,2)", 1, (0, 0), "types_debezium_orders"),
+    undeclared("orders", "placed_at", "io.debezium.time.MicroTimestamp", "timestamp_ntz", 1, (0, 0), "types_debezium_orders"),
+    undeclared("orders", "spot", "int99", "string", 1, (0, 0), "types_debezium_orders",
+               note="string, because the type codes of this package do not have this type"),
+)  # fmt: skip
+UNDECLARED_OF_MONGODB = (
+    undeclared("people", "address", None, "string", 1, (0, 0), "types_people",
+               note="string, because the messages name no type"),
+    undeclared("people", "age", "int", "int", 1, (0, 0), "types_people"),
+)  # fmt: skip
 CASES = [
     Case("every known operation passes", "valid_op", "changes_good"),
     Case(
@@ -606,6 +799,42 @@ CASES = [
         },
         found=("shop shop None items 1 no changes model reads shop.items",),
     ),
+    Case(
+        "columns that no model of the table declares are found with the newest type that a message names",
+        "no_undeclared_columns",
+        "types_canal",
+        {"ignored": {"shop.customers": ["line*"]}},
+        found=UNDECLARED_OF_CANAL,
+    ),
+    Case(
+        "columns that are declared or ignored pass",
+        "no_undeclared_columns",
+        "types_canal",
+        {"ignored": {"shop.orders_*": ["*"], "*": ["note", "line*"]}},
+    ),
+    Case(
+        "types of a schema are found",
+        "no_undeclared_columns",
+        "types_debezium",
+        found=UNDECLARED_OF_DEBEZIUM,
+    ),
+    Case(
+        "types of another dialect are found where messages name no table",
+        "no_undeclared_columns",
+        "types_flat",
+        {"ignored": {"a table without a name": ["spot"]}},
+        found=(
+            "None None None price org.apache.kafka.connect.data.Decimal(2) 'price': 'decimal(38,2)' None 1 2026-01-01 00:00:00 "
+            "2026-01-01 00:00:00 types_flat_orders no changes model declares a column of a table without a name: "
+            "'price': 'decimal(38,2)'",
+        ),
+    ),
+    Case(
+        "of a part of a nested value the column is found",
+        "no_undeclared_columns",
+        "types_mongodb",
+        found=UNDECLARED_OF_MONGODB,
+    ),
     Case("as many errors as allowed pass", "no_errors", "changes_with_errors", {"max_count": 2}),
     Case(
         "more errors than allowed are found",
@@ -822,6 +1051,11 @@ MISPLACED: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "spark_cdc.matches_messages: argument `model` must be a model made by spark_cdc.changes; got `generic_tests.changes_good`. "
         "Put the test on the changes model itself.",
     ),
+    "no_undeclared_columns_on_raw": (
+        "no_undeclared_columns", "raw_good", {},
+        "spark_cdc.no_undeclared_columns: argument `model` must be a model made by spark_cdc.messages, with format, kind, database_name, "
+        f"schema_name, table_name, column_types, rows; {RAW_HAS}",
+    ),
     "raw_columns_of_no_column": (
         "every_message_accounted_for", "messages_good", {"raw": "ref('raw_good')", "raw_columns": {"offset": "position"}},
         "spark_cdc.every_message_accounted_for: argument `raw_columns` must be a mapping to columns of `generic_tests.raw_good`, which "
@@ -842,7 +1076,8 @@ MISPLACED: dict[str, tuple[str, str, dict[str, Any], str]] = {
 # In the process of dbt: the session that dbt started answers each test's own query once more, as text.
 # Not `dbt build`, which leaves out what stands on a model whose test fails.
 RUN_DBT_AND_READ = """
-import json, sys
+import io, json, sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from dbt.cli.main import dbtRunner
 answers, lines = {}, []
@@ -861,6 +1096,9 @@ for command in ("run", "test"):
         answer = {"status": str(result.status), "message": result.message, "rows": rows}
         answers[result.node.name] = answer
 answers["log"] = lines
+with redirect_stdout(io.StringIO()) as printed:
+    done = dbtRunner().invoke(["--quiet", "--no-use-colors", "run-operation", "spark_cdc.undeclared_columns"])
+answers["printed"] = printed.getvalue() + str(done.exception or "")
 Path("answers.json").write_text(json.dumps(answers))
 """
 
@@ -948,7 +1186,8 @@ def write_project(project: Path) -> None:
 def test_exactly_the_bad_rows_are_found(answers: dict[str, Any], case: Case) -> None:
     answer = answers[case.name]
     assert answer["rows"] == sorted(case.found), answer["message"]
-    assert answer["status"] == ("fail" if case.found else "pass"), answer["message"]
+    says = "warn" if case.test == "no_undeclared_columns" else "fail"
+    assert answer["status"] == (says if case.found else "pass"), answer["message"]
 
 
 @pytest.mark.dbt
@@ -963,6 +1202,26 @@ def test_what_is_found_is_told_where_dbt_runs(answers: dict[str, Any]) -> None:
     )
     assert "spark_cdc.one_row_per_key on rows_with_repeated_keys found:\n    2 x the key has 2 rows\n" in log
     assert "spark_cdc.no_errors on changes_good found" not in log
+
+
+PRINTED = {
+    "types_orders": (
+        """4 columns of its messages:
+    'Name': 'string',
+    'amount': 'string',
+    'it\\\\'s': 'string',
+    'spot': 'string',
+  Name of shop.orders_1: text in 2 rows, first at 2026-01-01 00:00:00, last at 2026-01-01 00:00:01; declared in other letters, as name: \
+correct that name
+"""
+    ),
+}
+
+
+@pytest.mark.dbt
+def test_the_operation_prints_lines_to_paste_for_all_changes_models(answers: dict[str, Any]) -> None:
+    printed = answers["printed"]
+    assert printed.strip(), printed
 
 
 @pytest.mark.dbt
@@ -1074,6 +1333,18 @@ KEY_SAYS = f"argument `key` must be a list of column names, such as ['id']; got 
             {},
             "argument `model` must be a model or a source without a `where`; got a query. "
             "With a `where`, test the column: put no_errors below _cdc_error or error.",
+        ),
+        (
+            "no_undeclared_columns",
+            {"ignored": ["note"]},
+            "argument `ignored` must be a mapping of tables to lists of columns, such as {'shop.orders': ['note']}; got `['note']`. "
+            "Write each table as the test names it: database, schema and table with dots between.",
+        ),
+        (
+            "no_undeclared_columns",
+            {"ignored": {"shop.orders": "note"}},
+            "argument `ignored` must be a mapping of tables to lists of columns, such as {'shop.orders': ['note']}; got "
+            "`{'shop.orders': 'note'}`. Write each table as the test names it: database, schema and table with dots between.",
         ),
         (
             "columns_found",

@@ -24,6 +24,7 @@ _WITH_LENGTHS = {
     "oms_oracle": str.upper,
 }
 _DECIMALS = ("DECIMAL", "NUMERIC", "NUMBER")
+_KAFKA_CONNECT_DECIMAL = re.compile(r"org\.apache\.kafka\.connect\.data\.Decimal\(([0-9]{1,3})\)", re.ASCII)
 _PRECISION_AND_SCALE = re.compile(r"([0-9]{1,3})(?:,([0-9]{1,3}))?", re.ASCII)
 
 
@@ -44,13 +45,14 @@ def type_name(vendor: str | None, code: str | None) -> TypeName | None:
     canal              a `sqlType` number or a `mysqlType` text
     cloudcanal         a number of `jdbcType`
     drs                a type name, or a `sqlType` number behind `mysql` or `gaussdb`, as in `gaussdb 16`
+    debezium           a type name of the schema; a Decimal with its scale behind it, as column_types has it
     dts                a `dataTypeNumber`; of a source that is not MySQL as in `PostgreSQL:20`
     kafka_river_canal  the text of `t`
     maxwell            the type in `def` of a DDL message
 
     Where a code may have a length (canal, kafka_river_canal, oms_mysql, oms_oracle) it is dropped, the case
     of letters does not count, and the precision of a decimal is kept: string above 38 digits, as Spark has
-    no such decimal.
+    no such decimal. Kafka Connect's Decimal names no precision: it gets all 38 digits.
 
     Units: how the message writes the value stands in the seed's column `unit`.
 
@@ -64,6 +66,8 @@ def type_name(vendor: str | None, code: str | None) -> TypeName | None:
     """
     if vendor is None or code is None:
         return None
+    if vendor == "debezium" and (scaled := _KAFKA_CONNECT_DECIMAL.fullmatch(code)):
+        return TypeName("Decimal", _spark_decimal(f"{_LARGEST_SPARK_DECIMAL},{scaled.group(1)}"))
     if vendor not in _WITH_LENGTHS:
         return _type_names().get((vendor, code))
     arguments = _ARGUMENTS.search(code)
@@ -76,9 +80,11 @@ def type_name(vendor: str | None, code: str | None) -> TypeName | None:
 
 def _spark_decimal(arguments: str) -> str:
     numbers = _PRECISION_AND_SCALE.fullmatch(arguments)
-    if numbers is None or int(numbers.group(1)) > _LARGEST_SPARK_DECIMAL:
+    if numbers is None:
         return "string"
-    return f"decimal({numbers.group(1)},{numbers.group(2) or 0})"
+    precision, scale = int(numbers.group(1)), int(numbers.group(2) or 0)
+    is_one_of_spark = scale <= precision and 0 < precision <= _LARGEST_SPARK_DECIMAL
+    return f"decimal({precision},{scale})" if is_one_of_spark else "string"
 
 
 @functools.cache

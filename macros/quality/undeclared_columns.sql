@@ -1,7 +1,7 @@
 {#-
     Query over one messages model: each column that its messages carry, of a source table that changes models read, where none of them
     declares it. One row: database_name, schema_name, table_name, column_name, vendor_type (of the newest message that names one),
-    line (to paste into `columns`; null where a column of this name cannot be declared), note (why the type in it is string, where
+    line (to paste into `columns`; null where a column of this name cannot be declared, or is in other letters), note (why the type in it is string, where
     the message's own type does not say so), rows that carry it, first_at and last_at (when they were committed), changes_models
     (the names of those that read the table).
 
@@ -91,7 +91,7 @@ select
     column_name,
     vendor_type,
     case
-        when is_declarable then concat(
+        when is_declarable and declared_name is null then concat(
             '\'', replace(replace(column_name, r'\', r'\\'), '\'', '\\\''), '\': \'', coalesce(declarable_type, 'string'), '\''
         )
     end as line,

@@ -103,7 +103,9 @@ class Story:
         command = ["run-operation", f"spark_cdc.{operation}", *(["--args", arguments] if arguments else [])]
         with redirect_stdout(io.StringIO()) as output:
             run = self.project.dbt(*command)
-        self.commands.append(" ".join(["dbt", *command[:2], *(["--args", f"'{arguments}'"] if arguments else [])]))
+        self.commands.append(
+            " ".join(["dbt", *command[:2], *(["--args", f"'{arguments}'"] if arguments else [])])
+        )
         self.printed[stage] = output.getvalue()
         assert run.result.success, self.printed[stage]
 

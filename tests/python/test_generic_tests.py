@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import jinja2
 import pytest
 import yaml
 from dbt_spark_cdc.macros import CompilerError, MacroLibrary
@@ -191,13 +192,15 @@ MODELS = {
             },
         }
     ),
-    "types_mongodb": "{{ spark_cdc.messages(ref('raw_of_mongodb_types'), format='debezium_mongodb') }}",
+    # No view of Spark's reads a function of a session.
+    "types_mongodb": "{{ config(materialized='table', file_format='iceberg') }}"
+    "{{ spark_cdc.messages(ref('raw_of_mongodb_types'), format='debezium_mongodb') }}",
     "types_people": CHANGES_OF.format(
         messages="types_mongodb",
         format="debezium_mongodb",
         table="table='people'",
         key="_id",
-        columns={"_id": "string", "kept": "string", "tags": "variant"},
+        columns={"_id": "string", "kept": "bigint", "tags": "bigint"},
     ),
     "changes_good": """
         select * from values
@@ -548,7 +551,7 @@ def undeclared(
 
 
 UNDECLARED_OF_CANAL = (
-    undeclared("orders_1", "Name", "text", "string", 2, (0, 1), "types_orders",
+    undeclared("orders_1", "Name", "text", None, 2, (0, 1), "types_orders",
                note="declared in other letters, as name: correct that name"),
     undeclared("orders_1", "_CDC_x", "int", None, 1, (1, 1), "types_orders", note="a column of this name cannot be declared"),
     undeclared("orders_1", "amount", "decimal(20,4)", "decimal(20,4)", 2, (0, 1), "types_orders"),
@@ -819,13 +822,13 @@ CASES = [
         found=UNDECLARED_OF_DEBEZIUM,
     ),
     Case(
-        "types of another dialect are found where messages name no table",
+        "types of another dialect are found where the topic names the table",
         "no_undeclared_columns",
         "types_flat",
-        {"ignored": {"a table without a name": ["spot"]}},
+        {"ignored": {"types": ["spot"]}},
         found=(
-            "None None None price org.apache.kafka.connect.data.Decimal(2) 'price': 'decimal(38,2)' None 1 2026-01-01 00:00:00 "
-            "2026-01-01 00:00:00 types_flat_orders no changes model declares a column of a table without a name: "
+            "None None types price org.apache.kafka.connect.data.Decimal(2) 'price': 'decimal(38,2)' None 1 2026-01-01 00:00:00 "
+            "2026-01-01 00:00:00 types_flat_orders no changes model declares a column of types: "
             "'price': 'decimal(38,2)'",
         ),
     ),
@@ -1204,24 +1207,67 @@ def test_what_is_found_is_told_where_dbt_runs(answers: dict[str, Any]) -> None:
     assert "spark_cdc.no_errors on changes_good found" not in log
 
 
+NO_CODE = "; string, because the type codes of this package do not have this type"
+DIFFER = "; string, because the types of the tables differ"
+FIRST, SECOND, THIRD = (f"first at 2026-01-01 00:00:0{n}, last at 2026-01-01 00:00:0{n}" for n in range(3))
+BOTH = "first at 2026-01-01 00:00:00, last at 2026-01-01 00:00:01"
 PRINTED = {
-    "types_orders": (
-        """4 columns of its messages:
-    'Name': 'string',
-    'amount': 'string',
-    'it\\\\'s': 'string',
-    'spot': 'string',
-  Name of shop.orders_1: text in 2 rows, first at 2026-01-01 00:00:00, last at 2026-01-01 00:00:01; declared in other letters, as name: \
-correct that name
-"""
-    ),
-}
+    "shop_orders": ["does not declare 0 columns of its messages."],
+    "shop_orders_of_raw": [
+        "reads raw messages: make a messages model of them, and let it read that one, `messages=ref(...)`. The columns of messages are "
+        "known from messages models."
+    ],
+    "types_orders": [
+        "does not declare 5 columns of its messages:",
+        "    'amount': 'string',",
+        "    'it\\'s': 'string',",
+        "    'spot': 'string',",
+        f"  Name of shop.orders_1: text in 2 rows, {BOTH}; declared in other letters, as name: correct that name",
+        f"  _CDC_x of shop.orders_1: int in 1 row, {SECOND}; a column of this name cannot be declared",
+        f"  amount of shop.orders_1: decimal(20,4) in 2 rows, {BOTH}{DIFFER}",
+        f"  amount of shop.orders_2: int in 1 row, {THIRD}{DIFFER}",
+        f"  it's of shop.orders_1: varchar(9) in 1 row, {SECOND}",
+        f"  spot of shop.orders_2: cube in 1 row, {THIRD}{NO_CODE}",
+    ],
+    "types_customers": [
+        "does not declare 2 columns of its messages:",
+        "    'note': 'string',",
+        "  line\\nend of shop.customers in 1 row, first at 2026-01-01 00:00:03, last at 2026-01-01 00:00:03; a column of this name cannot "
+        "be declared",
+        "  note of shop.customers in 1 row, first at 2026-01-01 00:00:03, last at 2026-01-01 00:00:03; string, because the messages name "
+        "no type",
+    ],
+    "types_debezium_orders": [
+        "does not declare 3 columns of its messages:",
+        "    'placed_at': 'timestamp_ntz',",
+        "    'price': 'decimal(38,2)',",
+        "    'spot': 'string',",
+        f"  placed_at of shop.orders: io.debezium.time.MicroTimestamp in 1 row, {FIRST}",
+        f"  price of shop.orders: org.apache.kafka.connect.data.Decimal(2) in 1 row, {FIRST}",
+        f"  spot of shop.orders: int99 in 1 row, {FIRST}{NO_CODE}",
+    ],
+}  # fmt: skip
 
 
 @pytest.mark.dbt
-def test_the_operation_prints_lines_to_paste_for_all_changes_models(answers: dict[str, Any]) -> None:
-    printed = answers["printed"]
-    assert printed.strip(), printed
+@pytest.mark.parametrize("name", PRINTED)
+def test_the_operation_prints_lines_to_paste_for_each_changes_model(
+    answers: dict[str, Any], name: str
+) -> None:
+    expected = "\n".join(PRINTED[name])
+    parts = answers["printed"].split("spark_cdc.undeclared_columns: ")
+    assert [part.rstrip("\n") for part in parts if part.startswith(f"{name} ")] == [f"{name} {expected}"]
+
+
+@pytest.mark.dbt
+def test_the_printed_lines_are_columns_that_a_model_may_declare(
+    answers: dict[str, Any], library: MacroLibrary
+) -> None:
+    lines = re.findall(r"(?m)^    ('.*),$", answers["printed"])
+    assert len(lines) >= len({line for lines in PRINTED.values() for line in lines if line[0:4] == "    "})
+    for line in lines:
+        columns = jinja2.Environment().compile_expression("{" + line + "}")()
+        assert len(library.call("_columns", columns, "changes")) == 1
 
 
 @pytest.mark.dbt

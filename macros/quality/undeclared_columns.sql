@@ -1,9 +1,13 @@
 {#-
     Query over one messages model: each column that its messages carry, of a source table that changes models read, where none of them
-    declares it. One row: database_name, schema_name, table_name, column_name, vendor_type (of the newest message that names one),
-    line (to paste into `columns`; null where a column of this name cannot be declared, or is in other letters), note (why the type in it is string, where
-    the message's own type does not say so), rows that carry it, first_at and last_at (when they were committed), changes_models
-    (the names of those that read the table).
+    declares it. One row: database_name, schema_name, table_name, column_name, and
+
+    vendor_type     of the newest message that names one
+    line            to paste into `columns`; null where a column of this name cannot be declared, or is declared in other letters
+    note            why there is no line, or why its type is string though no message says so
+    rows            that carry it
+    first_at, last_at  when they were committed
+    changes_models  the names of those that read the table
 
     relation  what to read: the messages model
     messages  the node of the messages model

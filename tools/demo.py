@@ -61,14 +61,14 @@ def failed(sentence: str, code: int) -> int:
 
 
 def show_models(nodes: list[Any], console: Console) -> None:
-    """Print the models tagged `demo`, each behind its messages, in a few rows; then the accounts, whole."""
+    """Print the models tagged `demo`, each behind its messages, in a few rows; then the reconciliation."""
     from pyspark.sql import SparkSession
 
     spark = SparkSession.builder.getOrCreate()  # the one that dbt started
     by_id = {node.unique_id: node for node in nodes}
     models = sorted((node for node in nodes if node.resource_type == "model"), key=lambda node: node.name)
     shown: set[str] = set()
-    for tag, limit in (("demo", ROWS), ("demo_accounts", None)):
+    for tag, limit in (("demo", ROWS), ("demo_reconciliation", None)):
         for model in models:
             if tag in model.tags and model.relation_name:
                 console.print()

@@ -101,7 +101,7 @@
 
 {#- Asked of a source by builds only: a run that goes on knows from them. -#}
 {%- macro _require_columns_in(macro, argument, relation, names, allowed, next_step) -%}
-    {%- if spark_cdc._is_run() and not spark_cdc._goes_on() -%}
+    {%- if spark_cdc._is_run() and not spark_cdc._is_incremental_run() -%}
         {%- do spark_cdc._require_found(macro, argument, relation, names, allowed, next_step) -%}
     {%- endif -%}
 {%- endmacro -%}

@@ -2,7 +2,7 @@
     What a model made by this package is, noted by the call that makes it in the model's `meta`, where docs and other models see it.
     dbt hears a call inside `execute` when it is too late.
 
-    spark_cdc               messages, changes, ledger or run_summary
+    spark_cdc               messages, changes, run_ledger or run_summary
     spark_cdc.dialect_of    of messages: format -> dialect
     spark_cdc.key           of changes: the key
     spark_cdc.raw_columns   of both: where a message stands in raw
@@ -14,7 +14,7 @@
 
 {#-
     Arguments as texts that can be compared. Of `raw_columns` all but what is added to the offset: by that the messages of a topic
-    that was made anew get offsets behind the old ones, and stored rows stay right. Of `columns` how each is written: the types are
+    that was recreated get offsets after the old ones, and stored rows stay right. Of `columns` how each is written: the types are
     those of the table.
 -#}
 {%- macro _as_noted(arguments, raw_columns, columns=[]) -%}
@@ -32,7 +32,7 @@
     {{- return(noted) -}}
 {%- endmacro -%}
 
-{#- What a node is to this package: messages, changes, ledger, run_summary, cdc_current or cdc_history; none where it is nothing. -#}
+{#- What a node is to this package: messages, changes, run_ledger, run_summary, cdc_current or cdc_history; none where it is nothing. -#}
 {%- macro _kind_of(node) -%}
     {%- if node.resource_type != 'model' -%}
         {{- return(none) -}}
@@ -43,26 +43,26 @@
 {%- endmacro -%}
 
 {#- The models of one kind that a relation, a model of this project, shows the rows of: itself, or what views select from. -#}
-{%- macro _models_behind(relation, kind) -%}
+{%- macro _models_upstream(relation, kind) -%}
     {%- set found, names = [], [spark_cdc._name_of_relation(relation) | string] -%}
     {%- for node in (graph.nodes.values() if execute else []) if node.relation_name in names -%}
-        {%- do found.extend(spark_cdc._nodes_behind(node, kind)) -%}
+        {%- do found.extend(spark_cdc._nodes_upstream(node, kind)) -%}
     {%- endfor -%}
     {{- return(found) -}}
 {%- endmacro -%}
 
-{%- macro _nodes_behind(node, kind) -%}
+{%- macro _nodes_upstream(node, kind) -%}
     {%- if spark_cdc._kind_of(node) is not none -%}
         {{- return([node] if spark_cdc._kind_of(node) == kind else []) -}}
     {%- endif -%}
     {%- set found = [] -%}
     {%- for id in node.depends_on.nodes if id in graph.nodes -%}
-        {%- do found.extend(spark_cdc._nodes_behind(graph.nodes[id], kind)) -%}
+        {%- do found.extend(spark_cdc._nodes_upstream(graph.nodes[id], kind)) -%}
     {%- endfor -%}
     {{- return(found) -}}
 {%- endmacro -%}
 
-{#- Model name -> node. Kinds: messages, changes, ledger, run_summary, cdc_current, cdc_history. -#}
+{#- Model name -> node. Kinds: messages, changes, run_ledger, run_summary, cdc_current, cdc_history. -#}
 {%- macro _models_of(kinds) -%}
     {%- set found = {} -%}
     {%- for node in graph.nodes.values() if spark_cdc._kind_of(node) in kinds -%}

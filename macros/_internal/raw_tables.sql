@@ -21,7 +21,7 @@
         macro, 'relation', relation, names, 'a table with the columns ' ~ names | join(', '),
         'Name those of another name: raw_columns={\'value\': \'payload\'}.'
     ) -%}
-    {%- if spark_cdc._is_run() and not spark_cdc._goes_on() -%}
+    {%- if spark_cdc._is_run() and not spark_cdc._is_incremental_run() -%}
         {%- do spark_cdc._require_raw_columns_in(macro, relation, raw_columns) -%}
     {%- endif -%}
 {%- endmacro -%}
@@ -38,7 +38,7 @@
             spark_cdc._show(node.name) ~ ', ' ~ ('a ' if kind[:4] == 'cdc_' else 'made by spark_cdc.') ~ kind, next_step
         ) -%}
     {%- endfor -%}
-    {%- if spark_cdc._is_run() and not spark_cdc._goes_on() -%}
+    {%- if spark_cdc._is_run() and not spark_cdc._is_incremental_run() -%}
         {%- set found = run_query('describe query select * from ' ~ relation).columns[0].values() | map('lower') | list -%}
         {%- if not ['kind', 'key_columns', 'column_types', 'transaction_id'] | reject('in', found) | list -%}
             {%- do spark_cdc._raise(
@@ -80,7 +80,7 @@
     {%- for name in raw_columns or {} -%}
         {%- do spark_cdc._require_one_of(macro, 'raw_columns', name, spark_cdc._raw_columns(none).keys() | list) -%}
     {%- endfor -%}
-    {#- By it a message is told from another one at its offset, of a topic that was made anew. -#}
+    {#- By it a message is told from another one at its offset, of a topic that was recreated. -#}
     {%- set timestamp = (raw_columns or {}).get('timestamp', '') -%}
     {%- if modules.re.search('(?i)\\b(?:(?:current|local)_?timestamp|current_date|curdate|now *\\()|_metadata', timestamp) -%}
         {%- do spark_cdc._raise(

@@ -14,11 +14,11 @@
 {%- endmacro -%}
 
 {%- macro _logs() -%}
-    {{- return(['cdc_log', 'incremental']) -}}
+    {{- return(['cdc_append', 'incremental']) -}}
 {%- endmacro -%}
 
-{%- macro _goes_on() -%}
-    {%- if not execute or config.get('materialized') != 'cdc_log' -%}
+{%- macro _is_incremental_run() -%}
+    {%- if not execute or config.get('materialized') != 'cdc_append' -%}
         {{- return(is_incremental()) -}}
     {%- endif -%}
     {{- return(spark_cdc._has_table() and not should_full_refresh()) -}}
@@ -44,7 +44,7 @@
 {%- endmacro -%}
 
 {#- When the run began that reads: one value for all that it reads. -#}
-{%- macro _batch_started_at() -%}
+{%- macro _loaded_at() -%}
     {{- return("timestamp'" ~ run_started_at.strftime('%Y-%m-%d %H:%M:%S.%f') ~ " UTC'") -}}
 {%- endmacro -%}
 

@@ -1,5 +1,5 @@
 {#-
-    Row changes -> the rows of a current-state table: one row per key, the declared columns, then `_effect_columns()`.
+    Row changes -> the rows of a current-state table: one row per key, the declared columns, then `_key_operation_columns()`.
     A deleted key stays as a row with `_cdc_is_deleted`, so that a late change finds it.
 
     changes       a relation or a query in parentheses; it is read several times
@@ -19,15 +19,15 @@
 {%- endmacro -%}
 
 {%- macro spark__current_rows(changes, key, columns, carries_over, variants, patched_columns) -%}
-    {{- return(spark_cdc._current_rows_of_effects(
-        '(' ~ spark_cdc._effects(changes, key, columns, patched_columns) ~ ')', changes, key, columns, carries_over,
+    {{- return(spark_cdc._current_rows_of_operations(
+        '(' ~ spark_cdc._key_operations(changes, key, columns, patched_columns) ~ ')', changes, key, columns, carries_over,
         variants, patched_columns
     )) -}}
 {%- endmacro -%}
 
-{%- macro _current_rows_of_effects(effects, changes, key, columns, carries_over, variants=[], patched=[], options={}, are_whole=false) -%}
+{%- macro _current_rows_of_operations(operations, changes, key, columns, carries_over, variants=[], patched=[], options={}, are_whole=false) -%}
 with {{ 'recursive ' if carries_over }}{{ spark_cdc._row_state_ctes(
-    effects, changes, key, columns, carries_over, variants, patched, are_whole
+    operations, changes, key, columns, carries_over, variants, patched, are_whole
 ) }},
 
 row_states_in_order as (
@@ -45,5 +45,5 @@ where _cdc_is_last
 {%- endmacro -%}
 
 {%- macro _current_columns(columns) -%}
-    {{- return(columns + spark_cdc._effect_columns()) -}}
+    {{- return(columns + spark_cdc._key_operation_columns()) -}}
 {%- endmacro -%}

@@ -34,27 +34,27 @@
 {%- endmacro -%}
 
 {%- macro spark__history_rows(changes, key, columns, carries_over, variants, options, patched_columns) -%}
-    {{- return(spark_cdc._history_rows_of_effects(
-        '(' ~ spark_cdc._effects(changes, key, columns, patched_columns) ~ ')', changes, key, columns, carries_over,
+    {{- return(spark_cdc._history_rows_of_operations(
+        '(' ~ spark_cdc._key_operations(changes, key, columns, patched_columns) ~ ')', changes, key, columns, carries_over,
         variants, patched_columns, options
     )) -}}
 {%- endmacro -%}
 
-{%- macro _history_rows_of_effects(effects, changes, key, columns, carries_over, variants=[], patched=[], options={}, are_whole=false) -%}
+{%- macro _history_rows_of_operations(operations, changes, key, columns, carries_over, variants=[], patched=[], options={}, are_whole=false) -%}
 with {{ 'recursive ' if carries_over }}{{ spark_cdc._row_state_ctes(
-    effects, changes, key, columns, carries_over, variants, patched, are_whole
+    operations, changes, key, columns, carries_over, variants, patched, are_whole
 ) }},
 
 {{ spark_cdc._version_ctes(key, columns, variants, options) }}
 
 select
-    {{ spark_cdc._quoted(spark_cdc._history_columns(columns) | reject('equalto', '_cdc_arrays')) }},
-    {{ spark_cdc._arrays_as_text() }} as _cdc_arrays
+    {{ spark_cdc._quoted(spark_cdc._history_columns(columns) | reject('equalto', '_cdc_resume_state')) }},
+    {{ spark_cdc._resume_state() }} as _cdc_resume_state
 from versions
 {%- endmacro -%}
 
 {%- macro _history_columns(columns) -%}
     {{- return(
-        columns + ['valid_from', 'valid_to'] + spark_cdc._effect_columns() + ['_cdc_last_sequence', '_cdc_arrays']
+        columns + ['valid_from', 'valid_to'] + spark_cdc._key_operation_columns() + ['_cdc_last_sequence', '_cdc_resume_state']
     ) -}}
 {%- endmacro -%}

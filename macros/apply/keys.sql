@@ -19,7 +19,7 @@
 
 {#- No update takes a row from one source table into another. -#}
 {%- macro _key_before(name) -%}
-    {{- return(spark_cdc._quote(name) if name == '_cdc_origin' else '_cdc_before.' ~ spark_cdc._quote(name)) -}}
+    {{- return(spark_cdc._quote(name) if name == '_cdc_source_table' else '_cdc_before.' ~ spark_cdc._quote(name)) -}}
 {%- endmacro -%}
 
 {%- macro _key_fields(key, prefix) -%}

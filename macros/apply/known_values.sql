@@ -4,7 +4,7 @@
 -#}
 {%- macro _known(name, field='value', value=none) -%}
     {{- return(
-        'case when not coalesce(array_contains(_cdc_absent, ' ~ spark_cdc._literal(name) ~ '), false) then named_struct('
+        'case when not coalesce(array_contains(_cdc_missing_columns, ' ~ spark_cdc._literal(name) ~ '), false) then named_struct('
         ~ spark_cdc._literal(field) ~ ', ' ~ (value or spark_cdc._quote(name)) ~ ", 'is_known', not _cdc_is_deleted) end"
     ) -}}
 {%- endmacro -%}

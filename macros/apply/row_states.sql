@@ -1,59 +1,59 @@
 {#-
     Effects -> what each key's row is after each of them: the CTE `row_states`, on which both tables stand, and the CTEs
-    before it. A truncate is one more effect on each key that has a row at that point.
+    before it. A truncate is one more operation on each key that has a row at that point.
 
     A column that a message does not carry has the value that the same row had before. A deleted row has none, so that
-    nothing is carried from before a delete to behind it.
+    nothing is carried from before a delete to after it.
 
-    effects       a relation with `_event_columns()`
+    operations    a relation with `_event_columns()`
     changes       all changes; truncates are taken from it, because they act on whatever comes late
-    carries_over  whether a row may take values over from the key that it had before (`_cdc_takes_over`)
+    carries_over  whether a row may inherit values from the key that it had before (`_cdc_inherits_values`)
     variants      those of the columns that are VARIANT
     patched       the columns of which a change patches a part
-    are_whole     whether each effect says all of its row, and no truncate ever came: the row's state is then the effect itself
+    are_whole     whether each operation says all of its row, and no truncate ever came: the row's state is then the operation itself
 -#}
-{%- macro _row_state_ctes(effects, changes, key, columns, carries_over, variants=[], patched=[], are_whole=false) -%}
+{%- macro _row_state_ctes(operations, changes, key, columns, carries_over, variants=[], patched=[], are_whole=false) -%}
     {%- if are_whole -%}
-        {{- return(spark_cdc._whole_row_state_ctes(effects, key)) -}}
+        {{- return(spark_cdc._whole_row_state_ctes(operations, key)) -}}
     {%- endif -%}
     {%- set others = columns | reject('in', key) | list -%}
-    {%- set row_identity = ['_cdc_first_key', '_cdc_first_life'] if carries_over else key -%}
+    {%- set row_identity = ['_cdc_first_key', '_cdc_first_row_start'] if carries_over else key -%}
     {%- set order = 'coalesce(_cdc_copied_from, _cdc_sequence), _cdc_sequence' if carries_over else '_cdc_sequence' -%}
     {%- set so_far = '(partition by ' ~ spark_cdc._quoted(row_identity) ~ ' order by ' ~ order
         ~ ' rows between unbounded preceding and current row)' -%}
-    {%- set events = 'events_of_first_lives' if carries_over else 'events' -%}
-    {%- set origin = '_cdc_origin' if '_cdc_origin' in columns else "'the only one'" -%}
+    {%- set events = 'events_with_lineage' if carries_over else 'events' -%}
+    {%- set source_table = '_cdc_source_table' if '_cdc_source_table' in columns else "'the only one'" -%}
 truncates as (
 
-    select {{ origin }} as origin, array_sort(collect_list(named_struct(
+    select {{ source_table }} as source_table, array_sort(collect_list(named_struct(
         '_cdc_sequence', _cdc_sequence, '_cdc_committed_at', _cdc_committed_at, '_cdc_transaction_id', _cdc_transaction_id,
         '_cdc_topic', _cdc_topic, '_cdc_partition', _cdc_partition, '_cdc_offset', _cdc_offset
     ))) as truncates
     from {{ changes }}
     where _cdc_op = 'truncate' and _cdc_error is null
-    group by origin
+    group by source_table
 
 ),
 
-{{ spark_cdc._effects_in_order_cte(effects, key) }},
+{{ spark_cdc._ordered_operations_cte(operations, key) }},
 
 {#-
-    A message that is there twice has one sequence, and is one effect. A truncate does nothing to a key without a row, and
-    nothing to the rows of another origin.
+    A message that is there twice has one sequence, and is one operation. A truncate does nothing to a key without a row, and
+    nothing to the rows of another source table.
 #}
-effects_and_truncates as (
+operations_and_truncates as (
 
     select
-        effects_in_order.*,
+        ordered_operations.*,
         explode(concat(array(null), coalesce(slice(
             filter(truncates, event ->
                 not _cdc_is_deleted
-                and event._cdc_sequence > coalesce(_cdc_stored_last_sequence, effects_in_order._cdc_sequence)
+                and event._cdc_sequence > coalesce(_cdc_stored_last_sequence, ordered_operations._cdc_sequence)
                 and (_cdc_next_sequence is null or event._cdc_sequence < _cdc_next_sequence)
             ), 1, 1
         ), array()))) as _cdc_truncate
-    from effects_in_order
-    left join truncates on {{ origin }} <=> truncates.origin
+    from ordered_operations
+    left join truncates on {{ source_table }} <=> truncates.source_table
     where not _cdc_sequence <=> _cdc_next_sequence
 
 ),
@@ -73,16 +73,16 @@ events as (
         case when _cdc_truncate is null then {{ name }} else _cdc_truncate.{{ name }} end as {{ name }}
         {%- endfor %}
         {%- for name in [
-            '_cdc_absent', '_cdc_takes_over', '_cdc_taken_over_by', '_cdc_stored_last_sequence', '_cdc_stored_valid_from',
+            '_cdc_missing_columns', '_cdc_inherits_values', '_cdc_inherited_by', '_cdc_stored_last_sequence', '_cdc_stored_valid_from',
         ] + (['_cdc_patches'] if patched else []) %},
         case when _cdc_truncate is null then {{ name }} end as {{ name }}
         {%- endfor %}
-    from effects_and_truncates
+    from operations_and_truncates
 
 ),
 {%- if carries_over %}
 
-{{ spark_cdc._first_life_ctes('events', key) }},
+{{ spark_cdc._row_lineage_ctes('events', key) }},
 {%- endif %}
 {%- if patched %}
 
@@ -97,7 +97,7 @@ known_values as (
         last_value({{ spark_cdc._known_or_patched(name, variants) if name in patched else spark_cdc._known(name) }}) {# -#}
             ignore nulls over {{ so_far }} as {{ spark_cdc._quote(name) }}
         {%- endfor %}
-        {%- for name in spark_cdc._effect_columns() %},
+        {%- for name in spark_cdc._key_operation_columns() %},
         {{ name }}
         {%- endfor %},
         _cdc_stored_last_sequence,
@@ -113,10 +113,10 @@ row_states as (
         {%- for name in others %},
         {{ spark_cdc._quote(name) }}.value as {{ spark_cdc._quote(name) }}
         {%- endfor %}
-        {%- for name in spark_cdc._effect_columns() if name != '_cdc_absent' %},
+        {%- for name in spark_cdc._key_operation_columns() if name != '_cdc_missing_columns' %},
         {{ name }}
         {%- endfor %},
-        {{ spark_cdc._still_absent('_cdc_absent', others, 'known_values') }} as _cdc_absent,
+        {{ spark_cdc._still_absent('_cdc_missing_columns', others, 'known_values') }} as _cdc_missing_columns,
         _cdc_stored_last_sequence,
         _cdc_stored_valid_from
     from known_values
@@ -124,28 +124,28 @@ row_states as (
 )
 {%- endmacro -%}
 
-{%- macro _whole_row_state_ctes(effects, key) -%}
-{{ spark_cdc._effects_in_order_cte(effects, key) }},
+{%- macro _whole_row_state_ctes(operations, key) -%}
+{{ spark_cdc._ordered_operations_cte(operations, key) }},
 
 row_states as (
 
     select *
-    from effects_in_order
+    from ordered_operations
     where not _cdc_sequence <=> _cdc_next_sequence
 
 )
 {%- endmacro -%}
 
-{%- macro _effects_in_order_cte(effects, key) -%}
-effects_in_order as (
+{%- macro _ordered_operations_cte(operations, key) -%}
+ordered_operations as (
 
     select
         *,
         lead(_cdc_sequence) over (
             partition by {{ spark_cdc._quoted(key) }}
-            order by {{ spark_cdc._order_of_effects() }}
+            order by {{ spark_cdc._order_of_operations() }}
         ) as _cdc_next_sequence
-    from {{ effects }}
+    from {{ operations }}
 
 )
 {%- endmacro -%}

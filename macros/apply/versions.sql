@@ -9,22 +9,22 @@
     {%- set so_far = '(partition by ' ~ spark_cdc._quoted(key) ~ ' order by _cdc_sequence)' -%}
     {%- set of_version = '(partition by ' ~ spark_cdc._quoted(key) ~ ', _cdc_version order by _cdc_sequence '
         ~ 'rows between unbounded preceding and unbounded following)' -%}
-    {%- set visible = ['_cdc_is_deleted'] -%}
+    {%- set tracked_values = ['_cdc_is_deleted'] -%}
     {%- for name in options.track_columns or others if name in others -%}
-        {%- do visible.append(spark_cdc._comparable(name, variants)) -%}
+        {%- do tracked_values.append(spark_cdc._comparable(name, variants)) -%}
     {%- endfor -%}
-    {%- set visible = 'struct(' ~ visible | join(', ') ~ ')' -%}
+    {%- set tracked_values = 'struct(' ~ tracked_values | join(', ') ~ ')' -%}
     {%- if hard_deletes == 'ignore' -%}
-        {%- set visible = 'last_value(case when not _cdc_is_deleted then ' ~ visible ~ ' end) ignore nulls over ' ~ so_far -%}
+        {%- set tracked_values = 'last_value(case when not _cdc_is_deleted then ' ~ tracked_values ~ ' end) ignore nulls over ' ~ so_far -%}
     {%- endif -%}
-row_states_visible as (
+row_states_with_tracked_values as (
 
     select
-        {{ spark_cdc._quoted(columns + spark_cdc._effect_columns()) }},
+        {{ spark_cdc._quoted(columns + spark_cdc._key_operation_columns()) }},
         coalesce(_cdc_stored_last_sequence, _cdc_sequence) as _cdc_last_sequence,
         coalesce(_cdc_stored_valid_from, _cdc_committed_at) as _cdc_happened_at,
         lag(_cdc_sequence) over {{ so_far }} is null as _cdc_is_first,
-        {{ visible }} as _cdc_visible
+        {{ tracked_values }} as _cdc_tracked_values
     from row_states
 
 ),
@@ -34,10 +34,10 @@ row_states_compared as (
     select
         *,
         _cdc_is_first or (
-            {{ 'true' if options.keep_unchanged else 'not _cdc_visible <=> lag(_cdc_visible) over ' ~ so_far }}
+            {{ 'true' if options.keep_unchanged else 'not _cdc_tracked_values <=> lag(_cdc_tracked_values) over ' ~ so_far }}
             {{- ' and not _cdc_is_deleted' if hard_deletes == 'ignore' }}
-        ) as _cdc_is_turn
-    from row_states_visible
+        ) as _cdc_is_change
+    from row_states_with_tracked_values
 
 ),
 
@@ -45,10 +45,10 @@ row_states_in_time as (
 
     select
         *,
-        {{ '_cdc_is_turn' if hard_deletes == 'new_record' else '_cdc_is_turn and (_cdc_is_first or not _cdc_is_deleted)' }}
+        {{ '_cdc_is_change' if hard_deletes == 'new_record' else '_cdc_is_change and (_cdc_is_first or not _cdc_is_deleted)' }}
             as _cdc_is_version,
         coalesce(
-            max(case when _cdc_is_turn then _cdc_happened_at end) over {{ so_far }}, timestamp'1970-01-01 00:00:00 UTC'
+            max(case when _cdc_is_change then _cdc_happened_at end) over {{ so_far }}, timestamp'1970-01-01 00:00:00 UTC'
         ) as valid_from
     from row_states_compared
 
@@ -70,8 +70,8 @@ versions_confirmed as (
         *,
         max(_cdc_last_sequence) over {{ of_version }} as _cdc_confirmed_by,
         last_value(case when _cdc_is_version or not _cdc_is_deleted then
-            struct({{ spark_cdc._quoted(others + ['_cdc_absent']) }})
-        end) ignore nulls over {{ of_version }} as _cdc_shown,
+            struct({{ spark_cdc._quoted(others + ['_cdc_missing_columns']) }})
+        end) ignore nulls over {{ of_version }} as _cdc_version_values,
         last_value(struct(_cdc_is_deleted, _cdc_topic, _cdc_partition, _cdc_offset)) over {{ of_version }} as _cdc_last,
         min(case when _cdc_is_deleted then valid_from end) over {{ of_version }} as _cdc_deleted_at
     from row_states_numbered
@@ -82,8 +82,8 @@ versions as (
 
     select
         {{ spark_cdc._quoted(key) }},
-        {%- for name in others + ['_cdc_absent'] %}
-        _cdc_shown.{{ spark_cdc._quote(name) }},
+        {%- for name in others + ['_cdc_missing_columns'] %}
+        _cdc_version_values.{{ spark_cdc._quote(name) }},
         {%- endfor %}
         _cdc_op,
         {{ '_cdc_last.' if hard_deletes == 'ignore' }}_cdc_is_deleted,

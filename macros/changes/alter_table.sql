@@ -8,17 +8,17 @@
 
 {#- `has_text`: of a history, which has its arrays as a text beside them. -#}
 {%- macro _mark_absent(relation, names, live_rows, has_text) -%}
-    {%- set absent = 'array_union(coalesce(_cdc_absent, cast(array() as array<string>)), array('
+    {%- set absent = 'array_union(coalesce(_cdc_missing_columns, cast(array() as array<string>)), array('
         ~ spark_cdc._literals(names) ~ '))' -%}
     update {{ relation }}
     set
-        _cdc_absent = {{ absent }}
+        _cdc_missing_columns = {{ absent }}
         {%- if has_text %},
-        _cdc_arrays = {{ spark_cdc._arrays_as_text(absent) }}
+        _cdc_resume_state = {{ spark_cdc._resume_state(absent) }}
         {%- endif %}
     where
         {{ live_rows }}
-        and size(array_except(array({{ spark_cdc._literals(names) }}), coalesce(_cdc_absent, cast(array() as array<string>)))) > 0
+        and size(array_except(array({{ spark_cdc._literals(names) }}), coalesce(_cdc_missing_columns, cast(array() as array<string>)))) > 0
 {%- endmacro -%}
 
 {#- Iceberg has no integers below 32 bits. -#}

@@ -16,7 +16,7 @@ select
     {%- for name, type in reading.undeclared.items() %}
     cast(null as {{ type }}) as {{ spark_cdc._quote(name) }},
     {%- endfor %}
-    {%- for name in spark_cdc._contract_columns(reading) if name not in ['_cdc_before', '_cdc_absent'] %}
+    {%- for name in spark_cdc._contract_columns(reading) if name not in ['_cdc_before', '_cdc_missing_columns'] %}
     {{ name }},
     {%- endfor %}
     case when _cdc_before is not null then named_struct(
@@ -27,21 +27,21 @@ select
         {%- endfor %}
     ) end as _cdc_before,
     {%- if reading.undeclared %}
-    {{ spark_cdc._absent_with(reading.undeclared) }} as _cdc_absent
+    {{ spark_cdc._absent_with(reading.undeclared) }} as _cdc_missing_columns
     {%- else %}
-    _cdc_absent
+    _cdc_missing_columns
     {%- endif %}
 from (
     {{ query }}
 )
 {%- endmacro -%}
 
-{#- `_cdc_absent` of a change whose message carries none of these columns, either. -#}
+{#- `_cdc_missing_columns` of a change whose message carries none of these columns, either. -#}
 {%- macro _absent_with(names) -%}
     case
         when _cdc_op in ('insert', 'update', 'snapshot') then array_union(
-            coalesce(_cdc_absent, cast(array() as array<string>)), array({{ spark_cdc._literals(names) }})
+            coalesce(_cdc_missing_columns, cast(array() as array<string>)), array({{ spark_cdc._literals(names) }})
         )
-        else _cdc_absent
+        else _cdc_missing_columns
     end
 {%- endmacro -%}

@@ -7,7 +7,7 @@
     table        the source table's name, exactly as the messages write it; '*' where they name none, or for every table
     database, schema  further parts of the name, where the topic holds several tables of one name
                  A star inside a name stands for any text: 'orders_*' are all shards of one table. The model then has the
-                 column _cdc_origin, the source table as database.schema.table (a dot inside a name is two), which current
+                 column _cdc_source_table, the source table as database.schema.table (a dot inside a name is two), which current
                  and history tables take into their key
     key          the columns that identify a row: ['id']; [] of a table without a key: its changes are kept, and a current
                  or history table over them names the columns that stand in for the key
@@ -18,13 +18,13 @@
     _cdc_op          insert, update, delete, snapshot, truncate
     _cdc_sequence    the source's own order: compare it, never a timestamp
     _cdc_before      the row before the change, as far as the message tells; null where it does not
-    _cdc_absent      declared columns that the message does not carry: their stored value stays; null where all are there
+    _cdc_missing_columns  declared columns that the message does not carry: their stored value stays; null where all are there
     _cdc_patches     of formats whose updates change parts of nested values (MongoDB): column -> what was done to its parts.
-                     Such a column is in _cdc_absent too; null where there is none
+                     Such a column is in _cdc_missing_columns too; null where there is none
     _cdc_error       code and detail; such a row is not applied. Details name columns and types, never values
     _cdc_topic, _cdc_partition, _cdc_offset  the message; _cdc_offsets has partition and offset of both of an update in two
-    _cdc_batch       when the run began that made this row; of a table or view over a messages model, that read the message
-    _cdc_seen        what its messages' partitions held when they were read: by it the next run knows what is new
+    _cdc_loaded_at   when the run began that made this row; of a table or view over a messages model, that read the message
+    _cdc_read_positions  what its messages' partitions held when they were read: by it the next run knows what is new
 
     A message that cannot be read is a row with an error when `relation` is given (it may have been this table's), and is
     left to the messages model otherwise.
@@ -94,11 +94,11 @@
         {%- do spark_cdc._require_format_of_messages(fmt, messages) -%}
     {%- endif -%}
     {%- set reading = spark_cdc._columns_to_read(
-        parsed_columns, key, spark_cdc._has_origin(database, schema, table),
+        parsed_columns, key, spark_cdc._has_source_table(database, schema, table),
         fmt.rows.patches is not none
     ) -%}
     {%- if spark_cdc._is_run() and spark_cdc._is_full_refresh() -%}
-        {%- do spark_cdc._refuse_to_lose_history(
+        {%- do spark_cdc._refuse_history_loss(
             'changes', spark_cdc._messages_of_changes(this),
             spark_cdc._positions_of_messages(relation or messages, none if messages else raw_columns), relation or messages
         ) -%}
@@ -107,8 +107,8 @@
         relation, fmt, table, key, reading.columns, database, schema, messages, raw_columns, time_zone
     ), reading) -%}
     {%- do spark_cdc._require_functions('changes', format, query) -%}
-    {%- if spark_cdc._is_run() and spark_cdc._fills_back() -%}
-        {%- do spark_cdc._fill_back(query, reading) -%}
+    {%- if spark_cdc._is_run() and spark_cdc._is_backfill() -%}
+        {%- do spark_cdc._backfill(query, reading) -%}
         {%- set query = spark_cdc._nothing_new() -%}
     {%- endif -%}
     {{- return(query) -}}
@@ -117,7 +117,7 @@
 {#- Messages of another format would all be rows with an error; those of another dialect might be read, and wrongly. -#}
 {%- macro _require_format_of_messages(fmt, messages) -%}
     {%- set dialects = {} -%}
-    {%- for node in spark_cdc._models_behind(messages, 'messages') -%}
+    {%- for node in spark_cdc._models_upstream(messages, 'messages') -%}
         {%- for name, found in node.config.meta['spark_cdc.dialect_of'].items() -%}
             {%- do dialects.setdefault(name, []).append(found) -%}
         {%- endfor -%}
@@ -149,11 +149,11 @@
     {%- set of_this_table = spark_cdc._name_condition(database, schema, table) -%}
     {%- set source_columns = spark_cdc._columns_of_source(messages, raw_columns) -%}
     {%- set where = "kind in ('rows', 'truncate') and " ~ of_this_table if messages else none -%}
-    {%- set has_origin = spark_cdc._has_origin(database, schema, table) -%}
+    {%- set has_source_table = spark_cdc._has_source_table(database, schema, table) -%}
     {%- set reading = none -%}
-    {%- if spark_cdc._goes_on() and not spark_cdc._fills_back() -%}
+    {%- if spark_cdc._is_incremental_run() and not spark_cdc._is_backfill() -%}
         {%- set reading = spark_cdc._changes_to_read(
-            relation or messages, source_columns, where, fmt.header.splits_updates, has_origin,
+            relation or messages, source_columns, where, fmt.header.splits_updates, has_source_table,
             [fmt.name, fmt.named_dialect, of_this_table], finds_copies=messages is none
         ) -%}
         {%- if not reading.partitions and spark_cdc._is_run() -%}
@@ -170,13 +170,13 @@ read_again as (
 
 {% endif -%}
 {% if messages -%}
-{{ spark_cdc._stored_messages(messages, where, reading, keeps_batch=not is_kept) }},
+{{ spark_cdc._stored_messages(messages, where, reading, keeps_loaded_at=not is_kept) }},
 {%- else -%}
 {{ spark_cdc._envelope(
     relation, fmt, source_columns,
     reading=reading,
     leaves_out=['op', 'key_columns', 'ddl'] + (['column_types'] if 'column_types' not in spark_cdc._parts_to_type(fmt, columns) else []),
-    finds_taken_offsets=true
+    finds_reused_offsets=true
 ) }},
 
 {{ spark_cdc._message_rows(fmt) }},
@@ -189,30 +189,30 @@ read_again as (
 ) }},
 
 {{ spark_cdc._typed_changes(
-    spark_cdc._last_changes(fmt), fmt, key, columns, time_zone, has_origin
+    spark_cdc._last_changes(fmt), fmt, key, columns, time_zone, has_source_table
 ) }}
-{%- set joins_seen = spark_cdc._joins_seen(is_kept, reading) %}
-{%- if joins_seen %},
+{%- set joins_read_positions = spark_cdc._joins_read_positions(is_kept, reading) %}
+{%- if joins_read_positions %},
 
-{{ spark_cdc._seen_cte('raw_messages', reading) }}
+{{ spark_cdc._read_positions_cte('raw_messages', reading) }}
 {%- endif %}
 
-select {{ '/*+ broadcast(topics_seen) */' if joins_seen }}
+select {{ '/*+ broadcast(topics_read) */' if joins_read_positions }}
     typed_changes.*,
-    {{ spark_cdc._seen_of_change(fmt.header.splits_updates, reading) if is_kept else 'cast(null as string)' }} as _cdc_seen
+    {{ spark_cdc._read_positions_of_change(fmt.header.splits_updates, reading) if is_kept else 'cast(null as string)' }} as _cdc_read_positions
 from typed_changes
-{%- if joins_seen %}
-left join topics_seen on typed_changes._cdc_topic <=> topics_seen.topic
+{%- if joins_read_positions %}
+left join topics_read on typed_changes._cdc_topic <=> topics_read.topic
 {%- endif %}
 {%- if reading and reading.read_again %}
--- a half that still waits for its partner has its row already, and so has what still cannot be read
+-- a part that still waits for its partner has its row already, and so has what still cannot be read
 left anti join read_again
-    on (typed_changes._cdc_error.code = 'half_of_update' or typed_changes._cdc_op is null)
+    on (typed_changes._cdc_error.code = 'unpaired_update' or typed_changes._cdc_op is null)
     and typed_changes._cdc_topic = read_again.topic
     and typed_changes._cdc_partition = read_again.partition
     and typed_changes._cdc_offset = read_again.offset
 {%- endif %}
-{{ reading.seen_comment if reading }}
+{{ reading.read_positions_comment if reading }}
 {%- endmacro -%}
 
 {#-

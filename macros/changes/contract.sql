@@ -5,15 +5,15 @@
 
 {%- macro default__change_columns() -%}
     {{- return([
-        '_cdc_op', '_cdc_sequence', '_cdc_committed_at', '_cdc_transaction_id', '_cdc_before', '_cdc_absent', '_cdc_error',
-        '_cdc_topic', '_cdc_partition', '_cdc_offset', '_cdc_offsets', '_cdc_batch', '_cdc_seen',
+        '_cdc_op', '_cdc_sequence', '_cdc_committed_at', '_cdc_transaction_id', '_cdc_before', '_cdc_missing_columns', '_cdc_error',
+        '_cdc_topic', '_cdc_partition', '_cdc_offset', '_cdc_offsets', '_cdc_loaded_at', '_cdc_read_positions',
     ]) -}}
 {%- endmacro -%}
 
 {#- These and those that only some changes models have; `reading` is that of `_columns_to_read`. -#}
 {%- macro _contract_columns(reading) -%}
     {{- return(
-        (['_cdc_origin'] if reading.has_origin else []) + spark_cdc.change_columns()
+        (['_cdc_source_table'] if reading.has_source_table else []) + spark_cdc.change_columns()
         + (['_cdc_patches'] if reading.has_patches else [])
     ) -}}
 {%- endmacro -%}
@@ -27,20 +27,20 @@
 {%- endmacro -%}
 
 {#-
-    Condition on two rows of a changes model: `completed` is the whole update of which `pending` is a half. A half that came once
-    more behind its update is none that waits.
+    Condition on two rows of a changes model: `completed` is the whole update of which `pending` is a part. A part that came once
+    more after its update is none that waits.
 -#}
-{%- macro _completes_half(completed, pending, has_origin=false) -%}
+{%- macro _completes_update(completed, pending, has_source_table=false) -%}
     {%- set vendor_sequence = 'slice({0}._cdc_sequence, 1, size({0}._cdc_sequence) - 2)' -%}
     {%- set conditions = [
-        pending ~ "._cdc_error.code = 'half_of_update'",
+        pending ~ "._cdc_error.code = 'unpaired_update'",
         completed ~ "._cdc_op = 'update'",
         completed ~ '._cdc_error is null',
         completed ~ '._cdc_topic = ' ~ pending ~ '._cdc_topic',
         vendor_sequence.format(completed) ~ ' = ' ~ vendor_sequence.format(pending),
     ] -%}
-    {%- if has_origin -%}
-        {%- do conditions.append(completed ~ '._cdc_origin <=> ' ~ pending ~ '._cdc_origin') -%}
+    {%- if has_source_table -%}
+        {%- do conditions.append(completed ~ '._cdc_source_table <=> ' ~ pending ~ '._cdc_source_table') -%}
     {%- endif -%}
     {{- return(conditions | join(' and ')) -}}
 {%- endmacro -%}
@@ -52,7 +52,7 @@
 {%- macro _is_whole_copy(whole, unread) -%}
     {{- return([
         unread ~ '._cdc_op is null',
-        unread ~ "._cdc_error.code <> 'offset_taken'",
+        unread ~ "._cdc_error.code <> 'offset_reused'",
         whole ~ '._cdc_op is not null',
         whole ~ '._cdc_topic = ' ~ unread ~ '._cdc_topic',
         whole ~ '._cdc_partition = ' ~ unread ~ '._cdc_partition',
@@ -60,7 +60,7 @@
     ] | join(' and ')) -}}
 {%- endmacro -%}
 
-{#- The same of two rows of a messages model. At another time it is another message, of a topic that was made anew. -#}
+{#- The same of two rows of a messages model. At another time it is another message, of a topic that was recreated. -#}
 {%- macro _is_whole_message(whole, unread) -%}
     {{- return([
         unread ~ '.error is not null',
@@ -76,25 +76,25 @@
     The arrays of an open version as one text, from which the next run has them: Iceberg reads a scan with an array in it row by
     row, and each run looks through all open versions for those of its keys.
 -#}
-{%- macro _arrays_as_text(absent='_cdc_absent') -%}
+{%- macro _resume_state(absent='_cdc_missing_columns') -%}
     {{- return(
-        'case when valid_to is null then to_json(struct(_cdc_sequence, ' ~ absent ~ ' as _cdc_absent, _cdc_last_sequence)) end'
+        'case when valid_to is null then to_json(struct(_cdc_sequence, ' ~ absent ~ ' as _cdc_missing_columns, _cdc_last_sequence)) end'
     ) -}}
 {%- endmacro -%}
 
 {#- Name of an array -> SQL of it from that text, of `stored`. -#}
-{%- macro _stored_arrays() -%}
+{%- macro _from_resume_state() -%}
     {%- set types = {
-        '_cdc_sequence': 'array<decimal(20,0)>', '_cdc_absent': 'array<string>', '_cdc_last_sequence': 'array<decimal(20,0)>',
+        '_cdc_sequence': 'array<decimal(20,0)>', '_cdc_missing_columns': 'array<string>', '_cdc_last_sequence': 'array<decimal(20,0)>',
     } -%}
     {%- set arrays = {} -%}
     {%- for name, type in types.items() -%}
-        {%- do arrays.update({name: "from_json(stored._cdc_arrays, '" ~ name ~ ' ' ~ type ~ "')." ~ name}) -%}
+        {%- do arrays.update({name: "from_json(stored._cdc_resume_state, '" ~ name ~ ' ' ~ type ~ "')." ~ name}) -%}
     {%- endfor -%}
     {{- return(arrays) -}}
 {%- endmacro -%}
 
 {#- What becomes of a message; one list: models and tests read it. -#}
-{%- macro _account_names() -%}
+{%- macro _outcome_names() -%}
     {{- return(['applied', 'superseded', 'duplicate', 'control', 'unrouted', 'rejected']) -}}
 {%- endmacro -%}

@@ -3,17 +3,17 @@
 
     columns     the columns to read: all declared ones, or those that the table has
     undeclared  columns that the table has and the model no longer declares, with their types
-    has_origin  whether `_cdc_origin` is one of them
+    has_source_table  whether `_cdc_source_table` is one of them
     has_patches whether there is `_cdc_patches`
     before      the fields of `_cdc_before` in the table's order, with their types; none where there is no table to go on with
 
     Only a run alters the table: dbt compile, test or docs show the query of the model as it is written.
 -#}
-{%- macro _columns_to_read(columns, key, has_origin, has_patches) -%}
+{%- macro _columns_to_read(columns, key, has_source_table, has_patches) -%}
     {%- set as_declared = {
-        'columns': columns, 'undeclared': {}, 'before': none, 'has_origin': has_origin, 'has_patches': has_patches,
+        'columns': columns, 'undeclared': {}, 'before': none, 'has_source_table': has_source_table, 'has_patches': has_patches,
     } -%}
-    {%- if not spark_cdc._is_run() or not spark_cdc._goes_on() -%}
+    {%- if not spark_cdc._is_run() or not spark_cdc._is_incremental_run() -%}
         {{- return(as_declared) -}}
     {%- endif -%}
     {%- set policy = spark_cdc._on_schema_change('changes', config.get('on_schema_change')) -%}
@@ -24,10 +24,10 @@
     {%- set relation = load_cached_relation(this) -%}
     {%- set file_format = spark_cdc._file_format(relation) -%}
     {%- set stored = spark_cdc._stored_changes(relation) -%}
-    {%- if has_origin != stored.has_origin -%}
+    {%- if has_source_table != stored.has_source_table -%}
         {%- do exceptions.raise_compiler_error(
-            'spark_cdc.changes: model ' ~ model.name ~ ' reads ' ~ ('several source tables' if has_origin else 'one source table')
-            ~ ' now, and its table ' ~ relation ~ (' has' if stored.has_origin else ' lacks') ~ ' the column _cdc_origin. Build the '
+            'spark_cdc.changes: model ' ~ model.name ~ ' reads ' ~ ('several source tables' if has_source_table else 'one source table')
+            ~ ' now, and its table ' ~ relation ~ (' has' if stored.has_source_table else ' lacks') ~ ' the column _cdc_source_table. Build the '
             ~ 'tables anew: dbt run --full-refresh --select ' ~ model.name ~ '+'
         ) -%}
     {%- endif -%}
@@ -35,13 +35,13 @@
         {%- do exceptions.raise_compiler_error(
             'spark_cdc.changes: model ' ~ model.name ~ ' reads a format ' ~ ('with' if has_patches else 'without')
             ~ ' patches of nested values now, and its table ' ~ relation ~ (' has' if stored.has_patches else ' lacks')
-            ~ ' the column _cdc_patches. Build the tables anew: dbt run --full-refresh --select ' ~ model.name ~ '+'
+            ~ ' the column _cdc_patches. Rebuild the tables: dbt run --full-refresh --select ' ~ model.name ~ '+'
         ) -%}
     {%- endif -%}
     {%- set found = spark_cdc._schema_differences(declared, stored.columns, file_format) -%}
     {%- if found.values() | select | list -%}
         {%- do spark_cdc._judge_schema('changes', policy, found, declared, stored.columns, relation, key) -%}
-        {%- do spark_cdc._refuse_half_added(policy, found, stored, relation, file_format) -%}
+        {%- do spark_cdc._refuse_partly_added(policy, found, stored, relation, file_format) -%}
         {%- do spark_cdc._evolve_table(
             relation, policy, found, file_format, "_cdc_op in ('insert', 'update', 'snapshot')",
             {'_cdc_before': stored.before}
@@ -56,13 +56,13 @@
         'columns': columns | selectattr('name', 'in', stored.columns) | list,
         'undeclared': undeclared,
         'before': stored.before,
-        'has_origin': has_origin,
+        'has_source_table': has_source_table,
         'has_patches': has_patches,
     }) -}}
 {%- endmacro -%}
 
 {#- A run that died may have added a column to `_cdc_before` alone; another type of it would not fit there. -#}
-{%- macro _refuse_half_added(policy, found, stored, relation, file_format) -%}
+{%- macro _refuse_partly_added(policy, found, stored, relation, file_format) -%}
     {%- for name, type in found.added.items() if policy in ['evolve', 'sync_all_columns'] and name in stored.before
         and stored.before[name] != spark_cdc._stored_type(type, file_format) -%}
         {%- do exceptions.raise_compiler_error(
@@ -83,11 +83,11 @@
             {%- do before.update({row[0]: row[1]}) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- set has_origin = columns.pop('_cdc_origin', none) is not none -%}
+    {%- set has_source_table = columns.pop('_cdc_source_table', none) is not none -%}
     {%- set has_patches = columns.pop('_cdc_patches', none) is not none -%}
     {%- for name in spark_cdc.change_columns() -%}
         {%- do columns.pop(name, none) -%}
     {%- endfor -%}
     {%- do before.pop('_cdc_end') -%}
-    {{- return({'columns': columns, 'before': before, 'has_origin': has_origin, 'has_patches': has_patches}) -}}
+    {{- return({'columns': columns, 'before': before, 'has_source_table': has_source_table, 'has_patches': has_patches}) -}}
 {%- endmacro -%}

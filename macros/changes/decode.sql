@@ -28,7 +28,7 @@ select
     partition,
     offsets,
     kind,
-    half,
+    update_part,
     database_name,
     schema_name,
     table_name,
@@ -50,7 +50,7 @@ select
         {%- if rows.no_value and not declared %}
         {%- set is_no_value = rows.no_value | replace('{}', 'text') %}
         when exists(map_values(image), text -> {{ is_no_value }}) or exists(map_values(before), text -> {{ is_no_value }}) then {# -#}
-            {{ spark_cdc._error_of('value_does_not_fit', spark_cdc._names_of_no_values(is_no_value)) }}
+            {{ spark_cdc._error_of('invalid_value', spark_cdc._names_of_no_values(is_no_value)) }}
         {%- endif %}
     end as error
 from {{ spark_cdc._last_changes(fmt) }}

@@ -4,8 +4,8 @@
     `columns` are those that are declared, where they are typed afterwards.
 
     `sequence` is the vendor's order in parts, then the offset, then the position in the message: an array, because arrays
-    compare part by part and one type serves every format. It has one part more, 0, of a row that `_goes_on_in_message`: an old
-    key ends at the sequence without its last part, here behind the rows before this one and else before all rows of the message.
+    compare part by part and one type serves every format. It has one part more, 0, of a row that `_continues_in_message`: an old
+    key ends at the sequence without its last part, here after the rows before this one and else before all rows of the message.
 -#}
 {%- macro _row_changes(fmt, where, columns=none, key=[]) -%}
     {%- set header, rows = fmt.header, fmt.rows -%}
@@ -26,7 +26,7 @@ row_changes as (
         partition,
         offset,
         array(named_struct('partition', partition, 'offset', offset)) as offsets,
-        batch,
+        loaded_at,
         kind,
         {%- if old_key_columns or header.splits_updates %}
         case
@@ -51,7 +51,7 @@ row_changes as (
             sequence,
             array(cast(offset as decimal(20,0)), cast(if(row.old_key_told_apart, -1, coalesce(position, 0)) as decimal(20,0)))
             {%- if rows.each and key %},
-            case when {{ spark_cdc._goes_on_in_message(rows.overlays, key) }} then array(0BD) else array() end
+            case when {{ spark_cdc._continues_in_message(rows.overlays, key) }} then array(0BD) else array() end
             {%- endif %}
         ) as sequence,
         committed_at,
@@ -61,7 +61,7 @@ row_changes as (
         {%- endfor %}
         coalesce(position, 0) as position,
         if(kind = 'truncate', 'truncate', row.op) as op,
-        row.half as half,
+        row.update_part as update_part,
         row.image as image,
         row.before as before
         {%- set others = ['complete', 'absent_is_error', 'patches', 'op_columns_of_others'] %}
@@ -77,37 +77,37 @@ row_changes as (
 )
 {%- if header.splits_updates %},
 
-{#- A half as one thing that can be compared: a map cannot. -#}
-{%- set half_before = spark_cdc._half_to_compare('before', columns) %}
-{%- set half_after = spark_cdc._half_to_compare('image', columns) %}
-half_changes as (
+{#- A part as one thing that can be compared: a map cannot. -#}
+{%- set before_as_text = spark_cdc._part_to_compare('before', columns) %}
+{%- set after_as_text = spark_cdc._part_to_compare('image', columns) %}
+updates_by_part as (
 
     select
         array_sort(collect_set(offsets[0])) as offsets,
-        max(batch) as batch,
-        min_by(struct(*), offset) filter (where half = 'before') as before_half,
-        min_by(struct(*), offset) filter (where not half <=> 'before') as after_half,
+        max(loaded_at) as loaded_at,
+        min_by(struct(*), offset) filter (where update_part = 'before') as before_part,
+        min_by(struct(*), offset) filter (where not update_part <=> 'before') as after_part,
         coalesce(
-            min({{ half_before }}) filter (where half = 'before') <> max({{ half_before }}) filter (where half = 'before'), false
+            min({{ before_as_text }}) filter (where update_part = 'before') <> max({{ before_as_text }}) filter (where update_part = 'before'), false
         ) or coalesce(
-            min({{ half_after }}) filter (where half = 'after') <> max({{ half_after }}) filter (where half = 'after'), false
+            min({{ after_as_text }}) filter (where update_part = 'after') <> max({{ after_as_text }}) filter (where update_part = 'after'), false
         ) as is_contradiction
     from row_changes
     -- a change that is whole is a group of its own: to take such rows out first would read all messages twice;
-    -- so is a half with an error, whose partner waits for its repaired copy
+    -- so is a part with an error, whose partner waits for its repaired copy
     group by
         topic,
         vendor_sequence,
         database_name,
         schema_name,
         table_name,
-        case when half is null or error is not null then struct(partition, offset, position) end
+        case when update_part is null or error is not null then struct(partition, offset, position) end
 
 ),
 
 {#-
-    A pair is one update under the order of its second half; a half without its partner keeps its mark. Which of several
-    different halves belong together nobody knows.
+    A pair is one update under the order of its second part; a part without its partner keeps its mark. Which of several
+    different parts belong together nobody knows.
 #}
 paired_changes as (
 
@@ -116,28 +116,28 @@ paired_changes as (
             'topic', 'partition', 'offset', 'kind', 'database_name', 'schema_name', 'table_name', 'vendor_sequence', 'sequence',
             'committed_at', 'transaction_id', 'position', 'op',
         ] + parts %}
-        coalesce(after_half.{{ name }}, before_half.{{ name }}) as {{ name }},
+        coalesce(after_part.{{ name }}, before_part.{{ name }}) as {{ name }},
         {%- endfor %}
         {%- if 'value' in parts %}
-        coalesce(before_half.value, after_half.value) as before_value,
+        coalesce(before_part.value, after_part.value) as before_value,
         {%- endif %}
         case
-            when is_contradiction then {{ spark_cdc._error('other_structure', 'one half of an update came with two contents') }}
-            else coalesce(after_half.error, before_half.error)
+            when is_contradiction then {{ spark_cdc._error('unexpected_structure', 'one part of an update came with two contents') }}
+            else coalesce(after_part.error, before_part.error)
         end as error,
-        -- a half that was sent again stands behind the two
-        array_distinct(concat(array_compact(array(before_half.offsets[0], after_half.offsets[0])), offsets)) as offsets,
-        batch,
+        -- a part that was sent again stands after the two
+        array_distinct(concat(array_compact(array(before_part.offsets[0], after_part.offsets[0])), offsets)) as offsets,
+        loaded_at,
         case
-            when after_half is null then 'before'
-            when before_half is null then after_half.half
-        end as half,
-        coalesce(before_half.before, after_half.before) as before,
-        after_half.image as image
+            when after_part is null then 'before'
+            when before_part is null then after_part.update_part
+        end as update_part,
+        coalesce(before_part.before, after_part.before) as before,
+        after_part.image as image
         {%- if rows.absent_is_error %},
         {{ rows.absent_is_error }} as absent_is_error
         {%- endif %}
-    from half_changes
+    from updates_by_part
 
 )
 {%- endif %}
@@ -147,8 +147,8 @@ paired_changes as (
     {{- return('paired_changes' if fmt.header.splits_updates else 'row_changes') -}}
 {%- endmacro -%}
 
-{#- The row of a half as something that can be compared: a map cannot. -#}
-{%- macro _half_to_compare(row, columns) -%}
+{#- The row of a part as something that can be compared: a map cannot. -#}
+{%- macro _part_to_compare(row, columns) -%}
     {%- if not columns -%}
         {{- return('sort_array(map_entries(' ~ row ~ '))') -}}
     {%- endif -%}

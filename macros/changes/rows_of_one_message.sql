@@ -1,11 +1,11 @@
 {#-
     Whether a row of a message goes on from an earlier row of it: that one changed the row in place, or gave it the key that it
-    leaves now. Its old key then ends behind that earlier row, and not, as that of rows which change places, before all rows.
+    leaves now. Its old key then ends after that earlier row, and not, as that of rows which change places, before all rows.
 
     Rows that change places hold other values than the row whose key they take, or the keys go round, each left by one row.
     Evaluated for updates of the key that are not the first row of their message. `overlays` as `_format` has it, `key` as names.
 -#}
-{%- macro _goes_on_in_message(overlays, key) -%}
+{%- macro _continues_in_message(overlays, key) -%}
     {%- set new_key, old_key = [], [] -%}
     {%- for name in key -%}
         {%- set name = spark_cdc._literal(name) -%}
@@ -40,7 +40,7 @@
             and size(filter(all_rows, other -> not other.old_key <=> other.key and other.old_key <=> left.old_key)) = 1
         ))
     {%- endset -%}
-    {%- set goes_on -%}
+    {%- set continues -%}
         exists(slice(all_rows, 1, position), earlier ->
             earlier.key <=> {{ old_key }}
             and (earlier.old_key <=> earlier.key or ({{ same_values }} and not {{ keys_go_round }}))
@@ -50,7 +50,7 @@
         case
             when coalesce(position, 0) = 0 or row.op <> 'update' then false
             when {{ old_key }} <=> {{ new_key }} then false
-            else {{ spark_cdc._let('all_rows', all_rows, goes_on) | indent(12) }}
+            else {{ spark_cdc._let('all_rows', all_rows, continues) | indent(12) }}
         end
     {%- endset -%}
     {{- return(changes_key) -}}

@@ -8,7 +8,7 @@
                         means the same
     sync_all_columns    evolve, and columns that the model no longer has are dropped
 
-    In the rows that are there an added column counts as not carried by their messages (`_cdc_absent`): absent is not null. A type
+    In the rows that are there an added column counts as not carried by their messages (`_cdc_missing_columns`): absent is not null. A type
     that cannot be widened in place and a new column of the key stop the model, whatever the word: values would be guessed.
 -#}
 {%- macro _on_schema_change(macro, chosen) -%}
@@ -68,7 +68,7 @@
         {%- do exceptions.raise_compiler_error(
             'spark_cdc.' ~ macro ~ ': the columns of model ' ~ model.name ~ ' are not those of its table ' ~ relation ~ ': '
             ~ differences | join('; ') ~ '. on_schema_change=\'evolve\' adds columns and widens integers and decimals '
-            ~ 'in place. Declare anything else as the table has it, or build the tables anew: dbt run --full-refresh --select '
+            ~ 'in place. Declare anything else as the table has it, or rebuild the tables: dbt run --full-refresh --select '
             ~ model.name ~ '+'
         ) -%}
     {%- elif policy == 'ignore' and found.added -%}

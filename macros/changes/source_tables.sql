@@ -29,7 +29,7 @@
 {%- endmacro -%}
 
 {#- Whether a model is of several source tables, so that the origin of a row is part of its key. -#}
-{%- macro _has_origin(database, schema, table) -%}
+{%- macro _has_source_table(database, schema, table) -%}
     {{- return(spark_cdc._is_pattern(database) or spark_cdc._is_pattern(schema) or spark_cdc._is_pattern(table)) -}}
 {%- endmacro -%}
 

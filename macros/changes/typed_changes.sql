@@ -3,11 +3,11 @@
 
     A value that is there but does not fit its declared type exactly makes the row an error.
 -#}
-{%- macro _typed_changes(source, fmt, key, columns, time_zone, has_origin=false) -%}
+{%- macro _typed_changes(source, fmt, key, columns, time_zone, has_source_table=false) -%}
     {%- set header, rows = fmt.header, fmt.rows -%}
     {%- set overlays = rows.overlays -%}
     {%- set patchable = spark_cdc._patchable(columns, key) -%}
-    {#- The two halves of an update are two messages. -#}
+    {#- The two parts of an update are two messages. -#}
     {%- set message_before = 'before_value' if header.splits_updates else 'value' -%}
     {%- set names = columns | map(attribute='literal') | join(', ') -%}
     {#- What is wrong with a column, and what names it: of the row before only where the row itself has nothing. -#}
@@ -111,9 +111,9 @@ checked_rows as (
 typed_changes as (
 
     select
-        {%- if has_origin %}
+        {%- if has_source_table %}
         concat_ws('.', replace(database_name, '.', '..'), replace(schema_name, '.', '..'), replace(table_name, '.', '..'))
-            as _cdc_origin,
+            as _cdc_source_table,
         {%- endif %}
         {%- for column in columns %}
         typed_row.{{ column.quoted }},
@@ -132,7 +132,7 @@ typed_changes as (
             {{ column.literal }}, {{ value }}{{ ',' if not loop.last }}
             {%- endfor %}
         ) end as _cdc_before,
-        absent as _cdc_absent,
+        absent as _cdc_missing_columns,
         {%- if rows.patches %}
         {{ spark_cdc._patches_of(patchable) }} as _cdc_patches,
         {%- endif %}
@@ -142,8 +142,8 @@ typed_changes as (
             {%- if rows.op_columns_of_others %}
             {{ spark_cdc._when_op_column_of_others(columns | map(attribute='name') | list) }}
             {%- endif %}
-            when half is not null then {{ spark_cdc._error_of('half_of_update', 'half') }}
-            when op = 'update' and image is null then {{ spark_cdc._error('no_after_image', 'the row after the update is missing') }}
+            when update_part is not null then {{ spark_cdc._error_of('unpaired_update', 'update_part') }}
+            when op = 'update' and image is null then {{ spark_cdc._error('missing_after', 'the row after the update is missing') }}
             {%- if not header.splits_updates %}
             when {{ spark_cdc._has_duplicate_column('image') }} then {# -#}
                 {{ spark_cdc._name_twice_error('map_keys(image)', 'the row') }}
@@ -159,23 +159,23 @@ typed_changes as (
             when keyless is not null then {{ spark_cdc._error_of('key_missing', 'keyless') }}
             {%- endif %}
             {%- if rows.absent_is_error %}
-            when absent_is_error and size(absent) > 0 then {{ spark_cdc._error_of('null_left_out', "array_join(absent, ', ')") }}
+            when absent_is_error and size(absent) > 0 then {{ spark_cdc._error_of('ambiguous_null', "array_join(absent, ', ')") }}
             {%- endif %}
             {%- if overlays %}
             -- what the row before lists has changed, to a value that nobody knows
             when absent is not null and arrays_overlap(absent, map_keys(before)) then {# -#}
-                {{ spark_cdc._error_of('null_left_out', "array_join(array_intersect(absent, map_keys(before)), ', ')") }}
+                {{ spark_cdc._error_of('ambiguous_null', "array_join(array_intersect(absent, map_keys(before)), ', ')") }}
             {%- endif %}
             {%- if rows.patches %}
             when wrong_patches is not null then {{ spark_cdc._error_of('patch_of_nested_value', 'wrong_patches') }}
             {%- endif %}
-            when unfit is not null then {{ spark_cdc._error_of('value_does_not_fit', unfit_detail) }}
+            when unfit is not null then {{ spark_cdc._error_of('invalid_value', unfit_detail) }}
         end as _cdc_error,
         topic as _cdc_topic,
         partition as _cdc_partition,
         offset as _cdc_offset,
         offsets as _cdc_offsets,
-        batch as _cdc_batch
+        loaded_at as _cdc_loaded_at
     from checked_rows
 
 )
@@ -186,7 +186,7 @@ typed_changes as (
     {%- set names = 'array_except(op_columns_of_others, cast(array(' ~ spark_cdc._literals(declared) ~ ') as array<string>))' -%}
     {%- set detail = 'concat(array_join(' ~ names ~ ", ', '), ': an operation column of another tool; declare it if it is a column of "
         ~ "the table')" -%}
-    {{- return('when size(' ~ names ~ ') > 0 then ' ~ spark_cdc._error_of('other_structure', detail)) -}}
+    {{- return('when size(' ~ names ~ ') > 0 then ' ~ spark_cdc._error_of('unexpected_structure', detail)) -}}
 {%- endmacro -%}
 
 {#- SQL of a value. A number is no bytes, in whatever format: of a Python function's own texts none is one. -#}

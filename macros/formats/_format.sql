@@ -66,7 +66,7 @@
     statement     a mapping: SQL of the `text` of an SQL statement, and of the `table` and the `qualifier` (its database or schema)
                   that it must name to be a truncate; both may be missing. All others but `event` may then read `statement` and
                   `statement_kind`, see parse/statements.sql
-    nested        the keys of an object below the message, which may not stand twice
+    nested        the keys of an object below the message, which may not occur twice
     nested_in     the name of that object
     kind_of_null  the kind of a Kafka null, where it is not always a tombstone
     error_of_null the error of one, an expression as `_error` makes it, or NULL
@@ -92,7 +92,7 @@
     overlays  true where `before` has only what differs from `image`
     keeps_key true where a column of the key that `before` lacks is the one of `image`: of a key no column is NULL, so it did not
               change. What else `before` lacks is unknown
-    half      'before' or 'after' for one of the two messages of an update, else null
+    update_part  'before' or 'after' for one of the two messages of an update, else null
     complete  true where `image` is the whole row, so that a column which is not in it is null and not merely absent
     absent_is_error
               true where nothing tells if a column that is not in `image` became null or was not changed. Of a format that sends
@@ -102,14 +102,14 @@
     old_key   of an update, the map that has the key before it; only its names are kept. A column of the model's key
               that is not in it had a value that nobody knows, and the old row would stay. Null where the message has no such map
     value_names
-              a regular expression of the name that a column's value stands behind in the message, with {} for the columns'
+              a regular expression of the name that a column's value stands after in the message, with {} for the columns'
               own names; it may be left out where it is just that
     exact     true where every text of an image is the source's own already, because the format writes its numbers in quotes
               or reads them with a Python function: no number is then put in quotes. Such a function has to say so, because
               Spark refuses a Python function inside a lambda. With `each` no expression here may call one: `event` may
     old_key_told_apart
               a condition on an update that changes the key: the old key is deleted by a message of its own, which may be in another
-              partition. The position is -1 then: see `_effects`
+              partition. The position is -1 then: see `_key_operations`
     type_scale
               the scale of a decimal in the type that the message names, an expression over {}; it gives '' where there is none. Of a
               column that says `from base64` another scale than the declared one is an error that names both
@@ -164,7 +164,7 @@
 
 {%- macro _parts_of_rows() -%}
     {{- return([
-        'each', 'op', 'image', 'before', 'overlays', 'keeps_key', 'half', 'complete', 'absent_is_error', 'patches', 'old_key',
+        'each', 'op', 'image', 'before', 'overlays', 'keeps_key', 'update_part', 'complete', 'absent_is_error', 'patches', 'old_key',
         'value_names', 'exact', 'plain_text', 'long_numbers', 'old_key_told_apart', 'type_scale',
         'op_columns_of_others', 'no_value',
     ]) -}}

@@ -39,7 +39,7 @@ struct<
     {%- set key_alone = "(message.type in ('INSERT', 'UPDATE') and (coalesce(message._tidb['onlyHandleKey'], 'false') <> 'false' "
         ~ "or coalesce(message._tidb['claimCheckLocation'], '') <> ''))" -%}
     {%- set key_twice = spark_cdc._names_twice('map_keys(message._tidb)') -%}
-    {%- set no_sequence = '(message.type in (' ~ spark_cdc._literals(rows + ['TRUNCATE']) ~ ') and ' ~ commit_ts ~ ' is null)' -%}
+    {%- set missing_position = '(message.type in (' ~ spark_cdc._literals(rows + ['TRUNCATE']) ~ ') and ' ~ commit_ts ~ ' is null)' -%}
     {%- set kind -%}
         case
             {%- if dialect == 'dataarts' %}
@@ -76,7 +76,7 @@ struct<
         'type: not an operation of the format': is_unknown,
         'isDdl: true, and type is a row operation': is_row ~ ' and coalesce(message.isDdl, false)',
     }) -%}
-    {%- set other_structure = {
+    {%- set unexpected_structure = {
         'data: rows, and type is not a row operation': 'not ' ~ is_row ~ ' and size(message.data) > 0',
         'old: rows, and type is not a row operation': 'not ' ~ is_row ~ ' and size(message.old) > 0',
         'old: a row in an insert': "message.type in ('INSERT', 'INIT', 'ROW') and " ~ spark_cdc._holds_a_row('message.old'),
@@ -85,38 +85,38 @@ struct<
             ~ "statement_kind = 'none'",
     } -%}
     {%- if dialect == 'seatunnel' -%}
-        {%- do other_structure.update({'old: a row, which this dialect does not have': spark_cdc._holds_a_row('message.old')}) -%}
+        {%- do unexpected_structure.update({'old: a row, which this dialect does not have': spark_cdc._holds_a_row('message.old')}) -%}
     {%- else -%}
-        {%- do other_structure.update({
+        {%- do unexpected_structure.update({
             'old: another row than data has, in a DELETE': "message.type = 'DELETE' and " ~ spark_cdc._holds_a_row('message.data')
                 ~ ' and ' ~ spark_cdc._other_rows('message.old', 'message.data')
         }) -%}
     {%- endif -%}
     {%- if dialect == 'dataarts' -%}
-        {%- do other_structure.update({
+        {%- do unexpected_structure.update({
             'isHeartbeat: true, and type is not UPDATE': "message.isHeartbeat and message.type <> 'UPDATE'"
         }) -%}
     {%- endif -%}
     {%- if dialect == 'tencent' -%}
-        {%- do other_structure.update({
+        {%- do unexpected_structure.update({
             'es: neither seconds of 10 digits nor milliseconds of 13': 'message.es between 10000000000 and 999999999999',
             'es: beyond the year 9999 as milliseconds': spark_cdc._beyond_the_calendar('message.es'),
         }) -%}
     {%- else -%}
-        {%- do other_structure.update(spark_cdc._rules_of_milliseconds('es', 'message.es')) -%}
+        {%- do unexpected_structure.update(spark_cdc._rules_of_milliseconds('es', 'message.es')) -%}
     {%- endif -%}
-    {%- do other_structure.update(spark_cdc._rules_of_names({'database': 'message.database', 'table': 'message.`table`'})) -%}
-    {%- set no_rows = {} -%}
+    {%- do unexpected_structure.update(spark_cdc._rules_of_names({'database': 'message.database', 'table': 'message.`table`'})) -%}
+    {%- set missing_rows = {} -%}
     {%- if dialect not in ['cloudcanal', 'flink', 'seatunnel'] -%}
         {#- DRS has such a row too, with other values, so it is read only where the dialect is named. -#}
-        {%- do no_rows.update({
+        {%- do missing_rows.update({
             'data: no row; old has it, as in the dialects flink and cloudcanal and in the format drs': "message.type = 'DELETE' and "
                 ~ 'coalesce(size(message.data), 0) < 1 and ' ~ spark_cdc._holds_a_row('message.old')
         }) -%}
     {%- endif -%}
     {%- set other_shape, bracket = ['a list, as in the dialect flink, not a row', '\\['] if dialect == 'seatunnel'
         else ['an object, as in the dialect seatunnel, not a list of rows', '\\{'] -%}
-    {%- do no_rows.update({
+    {%- do missing_rows.update({
         'data: ' ~ other_shape: is_row ~ " and message.data is null and value rlike r'\"data\"\\s*+:\\s*+" ~ bracket ~ "'",
         'data: no row': is_row ~ ' and coalesce(size(' ~ list ~ '), 0) < 1',
         ('data' if dialect == 'seatunnel' else 'data[]') ~ ': a row without columns': is_row ~ ' and exists(' ~ list
@@ -124,28 +124,28 @@ struct<
     }) -%}
     {#- DRS has Canal's fields beside this one, and another order, other binaries and another row before. -#}
     {%- set errors = {
-        'other_format': {
+        'wrong_format': {
             'type: missing': 'message.type is null',
             'columnType: Huawei DRS writes it, see the format drs': "array_contains(key_names, 'columnType')",
         },
         'unknown_op': unknown_op,
         'fault': spark_cdc._statement_fault('sql', changes_rows=false),
-        'other_structure': other_structure,
-        'no_rows': no_rows,
+        'unexpected_structure': unexpected_structure,
+        'missing_rows': missing_rows,
     } -%}
     {%- if dialect == 'ticdc' -%}
         {%- do errors.update({
-            'duplicate_key': {'_tidb: a field stands twice': key_twice},
-            'no_sequence': {'_tidb.commitTs: not a whole number': no_sequence},
+            'duplicate_key': {'_tidb: a field occurs twice': key_twice},
+            'missing_position': {'_tidb.commitTs: not a whole number': missing_position},
         }) -%}
     {%- endif -%}
     {%- if may_be_ticdc -%}
-        {%- do errors.update({'no_image': {
+        {%- do errors.update({'missing_row': {
             'data: the key alone, as _tidb.onlyHandleKey or _tidb.claimCheckLocation says': key_alone
         }}) -%}
     {%- endif -%}
     {%- if dialect != 'seatunnel' -%}
-        {%- do errors.update({'array_lengths_differ': {
+        {%- do errors.update({'array_length_mismatch': {
             'old: not as many rows as data': "message.type = 'UPDATE' and size(message.old) > 0 "
                 ~ 'and size(message.old) <> size(message.data)'
         }}) -%}

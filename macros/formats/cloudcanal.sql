@@ -50,7 +50,7 @@ struct<
     {#- What its action may be stands nowhere: one of rows, without any, does no harm. -#}
     {%- set is_end = "message.entryType = 'TRANSACTIONEND'" -%}
     {%- set errors = {
-        'other_format': {
+        'wrong_format': {
             'entryType: missing': 'message.entryType is null',
             'action: missing': "message.action is null and message.entryType <> 'TRANSACTIONEND'",
         },
@@ -61,16 +61,16 @@ struct<
             'isDdl: true, and action is a row operation': is_rows ~ ' and ' ~ is_ddl,
             'sql: a statement that changes rows': is_data ~ ' and not ' ~ is_rows ~ " and statement_kind = 'changes_rows'",
         },
-        'no_rows': {
+        'missing_rows': {
             'data: no row': is_rows ~ ' and coalesce(size(' ~ list ~ '), 0) < 1',
             'data[]: a row without columns': is_rows ~ ' and exists(' ~ list ~ ', image -> coalesce(size(image), 0) < 1)',
         },
-        'array_lengths_differ': {
+        'array_length_mismatch': {
             'before: not as many rows as data': is_data ~ " and message.action = 'UPDATE' and size(message.before) > 0 "
                 ~ 'and size(message.before) <> size(message.data)',
         },
         'fault': spark_cdc._statement_fault('sql', changes_rows=false),
-        'other_structure': {
+        'unexpected_structure': {
             'before: another row than data has, in a DELETE': is_data ~ " and message.action = 'DELETE' and "
                 ~ spark_cdc._holds_a_row('message.data') ~ ' and ' ~ spark_cdc._other_rows('message.before', 'message.data'),
             'data: rows, and the message is not a row operation': 'not ' ~ is_rows ~ ' and size(message.data) > 0',
@@ -86,8 +86,8 @@ struct<
                 ~ "coalesce(message.isDdl, message.ddl, true) and statement_kind = 'none'",
         },
     } -%}
-    {%- do errors.other_structure.update(spark_cdc._rules_of_milliseconds('execTs', 'message.execTs')) -%}
-    {%- do errors.other_structure.update(spark_cdc._rules_of_names({
+    {%- do errors.unexpected_structure.update(spark_cdc._rules_of_milliseconds('execTs', 'message.execTs')) -%}
+    {%- do errors.unexpected_structure.update(spark_cdc._rules_of_names({
         'db': 'message.db', 'schema': 'message.`schema`', 'table': 'message.`table`'
     })) -%}
     {%- set keys_of_table = "from_json(get_json_object(message.tableChanges, '$.table.primaryKeyColumnNames'), 'array<string>')" -%}

@@ -55,24 +55,24 @@ struct<
                 )
         end
     {%- endset -%}
-    {%- set null_left_out = spark_cdc._let(
+    {%- set ambiguous_null = spark_cdc._let(
         'left_out', 'case when ' ~ op ~ " = 'update' then " ~ left_out ~ ' end',
         'case when size(left_out) > 0 then '
             ~ spark_cdc._error_of(
-                'null_left_out', "concat('data: columns of the row before are missing: ', left(array_join(left_out, ', '), 500))"
+                'ambiguous_null', "concat('data: columns of the row before are missing: ', left(array_join(left_out, ', '), 500))"
             ) ~ ' end'
     ) -%}
     {%- set commit_time = 'message.metadata.`commit-timestamp`' -%}
     {%- set committed_at = 'case when ' ~ commit_time ~ " rlike r'(?:Z|[+-][0-9]{2}:?[0-9]{2})\\z' then "
         ~ spark_cdc._timestamp_value(commit_time, 'timestamp', 'text', 'UTC') ~ ' end' -%}
     {%- set errors = {
-        'other_format': {
+        'wrong_format': {
             'metadata.record-type: missing': type ~ ' is null',
             'metadata.operation: missing': op ~ ' is null',
         },
         'unknown_op': {'metadata.operation: not an operation of the format, or not one of metadata.record-type': 'not ' ~ is_known},
-        'no_image': {'data: no row': type ~ " = 'data' and coalesce(size(message.data), 0) < 1"},
-        'other_structure': dict({
+        'missing_row': {'data: no row': type ~ " = 'data' and coalesce(size(message.data), 0) < 1"},
+        'unexpected_structure': dict({
             'metadata.commit-timestamp: not a date with a time and a zone': commit_time ~ " <> '' and " ~ committed_at ~ ' is null',
             'before-image: a row, and metadata.operation is not update': op ~ " <> 'update' and size(message.`before-image`) > 0",
             'data: a row, and metadata.record-type is control': type ~ " = 'control' and size(message.data) > 0",
@@ -81,7 +81,7 @@ struct<
         })),
     } -%}
     {%- if dialect != 'nulls_left_out' -%}
-        {%- do errors.update({'fault': null_left_out}) -%}
+        {%- do errors.update({'fault': ambiguous_null}) -%}
     {%- endif -%}
     {%- set columns = 'message.control.`table-def`.columns' -%}
     {{- return({
@@ -119,7 +119,7 @@ struct<
             ~ "map_keys(message.data), other -> startswith(other, 'BI_') and map_contains_key(message.data, substr(other, 4))))" -%}
     {%- endif -%}
     {#- A task writes the row before in one way only: beside an object a name with the prefix is a column. -#}
-    {#- A name that stands twice is left in the row, where it is seen; to take it into a map of its own would stop the batch. -#}
+    {#- A name that occurs twice is left in the row, where it is seen; to take it into a map of its own would stop the batch. -#}
     {%- set has_prefix = "message.`before-image` is null and contains(value, '\"BI_') "
         ~ 'and size(message.data) = size(array_distinct(map_keys(message.data)))' -%}
     {%- set image = 'case when ' ~ has_prefix ~ ' then map_filter(message.data, (name, text) -> not (' ~ is_before
@@ -141,7 +141,7 @@ struct<
     {{- return(dict(rows, absent_is_error="message.metadata.operation = 'update' and not " ~ told_before)) -}}
 {%- endmacro -%}
 
-{#- Binaries of an Oracle source are hexadecimal behind 0x; how others are written is documented nowhere, so a model says it. -#}
+{#- Binaries of an Oracle source are hexadecimal after 0x; how others are written is documented nowhere, so a model says it. -#}
 {%- macro default__dms_value(text, column, time_zone, dialect) -%}
     {%- if column.family == 'binary' and column.encoding in [none, 'hex'] -%}
         {%- set digits = spark_cdc.value('substr(' ~ text ~ ', 3)', dict(column, encoding='hex'), time_zone) -%}

@@ -59,11 +59,11 @@ struct<
         'oracle': 'mysql|mariadb|postgres|gaussdb|sql ?server|mongo',
         'sqlserver': 'mysql|mariadb|postgres|gaussdb|oracle|mongo',
     } -%}
-    {%- set other_format = {'type: missing': 'message.type is null'} -%}
+    {%- set wrong_format = {'type: missing': 'message.type is null'} -%}
     {%- if dialect == 'mysql' -%}
-        {%- do other_format.update({'dbType: only the other dialects have it': 'message.dbType is not null'}) -%}
+        {%- do wrong_format.update({'dbType: only the other dialects have it': 'message.dbType is not null'}) -%}
     {%- else -%}
-        {%- do other_format.update({
+        {%- do wrong_format.update({
             'dbType: missing, as in the dialect mysql': 'message.dbType is null',
             'dbType: a source of another dialect or format': "message.dbType rlike '(?i)" ~ foreign[dialect] ~ "'",
         }) -%}
@@ -77,7 +77,7 @@ struct<
         )
     {%- endset -%}
     {#- `sql` is said to be empty beside a row, and the flag to say what is DDL. -#}
-    {%- set other_structure = {
+    {%- set unexpected_structure = {
         'opType: another operation than type': two_types,
         'data: rows, and type is not a row operation': 'not ' ~ is_row ~ ' and size(message.data) > 0',
         'old: rows, and type is not a row operation': 'not ' ~ is_row ~ ' and size(message.old) > 0',
@@ -88,32 +88,32 @@ struct<
         'isDdl: false, and type is a DDL': "message.type in ('DDL', 'INIT_DDL') and not coalesce(message.isDdl, true)",
         'sql: not the TRUNCATE that type says': "message.type = 'TRUNCATE' and statement_kind in ('changes_rows', 'other')",
     } -%}
-    {%- do other_structure.update(spark_cdc._rules_of_milliseconds('es', 'message.es')) -%}
-    {%- do other_structure.update(spark_cdc._rules_of_names({
+    {%- do unexpected_structure.update(spark_cdc._rules_of_milliseconds('es', 'message.es')) -%}
+    {%- do unexpected_structure.update(spark_cdc._rules_of_names({
         'database': 'message.database', 'schema': 'message.`schema`', 'table': 'message.`table`', 'dbType': 'message.dbType',
     })) -%}
     {%- set of_delete = "message.type = 'DELETE' and " -%}
     {%- set errors = {
-        'other_format': other_format,
+        'wrong_format': wrong_format,
         'unknown_op': {
             'type: not an operation of the format, and isDdl is not true': 'not (' ~ is_row ~ ' or ' ~ is_ddl ~ ')',
             'isDdl: true, and type is a row operation': is_row ~ ' and coalesce(message.isDdl, false)',
         },
-        'other_structure': other_structure,
-        'no_rows': {
+        'unexpected_structure': unexpected_structure,
+        'missing_rows': {
             'old: no row, and a DELETE has its row there': of_delete ~ 'coalesce(size(message.old), 0) < 1',
             'data: no row': is_row ~ ' and coalesce(size(' ~ row_list ~ '), 0) < 1',
             'old[]: a row without columns': of_delete ~ 'exists(message.old, image -> coalesce(size(image), 0) < 1)',
             'data[]: a row without columns': is_row ~ ' and exists(' ~ row_list ~ ', image -> coalesce(size(image), 0) < 1)',
         },
-        'no_image': {
+        'missing_row': {
             'sql: no statement': is_ddl ~ " and message.type <> 'TRUNCATE' and statement_kind = 'none'"
         },
-        'array_lengths_differ': {
+        'array_length_mismatch': {
             'old: not as many rows as data': "message.type = 'UPDATE' and size(message.old) > 0 and size(message.old) <> size(message.data)"
         },
         'fault': fault,
-        'no_sequence': {'id: not a whole number': '(' ~ is_row ~ ' or ' ~ is_truncate ~ ') and ' ~ sequence ~ ' is null'},
+        'missing_position': {'id: not a whole number': '(' ~ is_row ~ ' or ' ~ is_truncate ~ ') and ' ~ sequence ~ ' is null'},
     } -%}
     {#- Of PostgreSQL itself `es` is the time of another transaction: no time is better than a wrong one. -#}
     {%- set has_commit_time = 'message.es > 0' ~ (" and startswith(message.dbType, 'GaussDB')" if dialect == 'postgresql' else '') -%}

@@ -76,18 +76,18 @@ struct<
         )
     {%- endset -%}
     {%- set is_no_document = is_row ~ ' and (' ~ no_document.values() | join(' or ') ~ ' or ' ~ other_id ~ ')' -%}
-    {%- set other_structure = {} -%}
+    {%- set unexpected_structure = {} -%}
     {%- for name in ['value', 'where'] -%}
-        {%- do other_structure.update({
+        {%- do unexpected_structure.update({
             name ~ ': not a text': '(message.`' ~ name ~ "` is not null and not value rlike r'\"" ~ name
                 ~ "\"\\s*+:\\s*+\"' or value rlike r'\"" ~ name ~ "\"\\s*+:\\s*+[^\"n]')"
         }) -%}
     {%- endfor -%}
-    {%- do other_structure.update({'where: another document than value': is_row ~ ' and ' ~ two_documents}) -%}
-    {%- do other_structure.update(spark_cdc._rules_of_milliseconds('es', 'message.es')) -%}
-    {%- do other_structure.update(spark_cdc._rules_of_names({'db': 'message.db', 'coll': 'message.coll'})) -%}
+    {%- do unexpected_structure.update({'where: another document than value': is_row ~ ' and ' ~ two_documents}) -%}
+    {%- do unexpected_structure.update(spark_cdc._rules_of_milliseconds('es', 'message.es')) -%}
+    {%- do unexpected_structure.update(spark_cdc._rules_of_names({'db': 'message.db', 'coll': 'message.coll'})) -%}
     {%- set errors = {
-        'other_format': {
+        'wrong_format': {
             'op: missing': 'message.op is null',
             'dbType: a source of another format': other_source,
             'coll: missing': 'message.coll is null and ' ~ is_row,
@@ -96,9 +96,9 @@ struct<
             'op: not an operation of the format': "message.op not in ('INSERT', 'UPDATE', 'DELETE', 'DDL')",
             'recordType: not one of op': other_record,
         },
-        'other_structure': other_structure,
-        'no_sequence': {'clusterTime: not two whole numbers with a colon between them': is_row ~ ' and ' ~ sequence ~ ' is null'},
-        'no_image': {
+        'unexpected_structure': unexpected_structure,
+        'missing_position': {'clusterTime: not two whole numbers with a colon between them': is_row ~ ' and ' ~ sequence ~ ' is null'},
+        'missing_row': {
             'value: missing': is_no_document ~ ' and message.value is null',
             'where: missing in an update': is_no_document ~ " and message.recordType = 'update' and message.`where` is null",
         },

@@ -49,7 +49,7 @@ struct<
     {%- endset -%}
     {%- set is_mark = operation ~ ' in (' ~ spark_cdc._literals(marks) ~ ')' -%}
     {#- What stands in the place of the other row would be lost without a word. -#}
-    {%- set other_structure = {
+    {%- set unexpected_structure = {
         'beforeImages: a row, and operation has none': is_mark ~ ' and size(message.beforeImages) > 0',
         'afterImages: a row, and operation has none': is_mark ~ ' and size(message.afterImages) > 0',
         'beforeImages: a text, and operation has none': is_mark ~ ' and message.beforeText is not null',
@@ -62,22 +62,22 @@ struct<
         'objectName: not one to three names with dots between them': '(size(' ~ names
             ~ ") > 3 or startswith(message.objectName, '.') or contains(message.objectName, '..'))",
     } -%}
-    {%- do other_structure.update(spark_cdc._rules_of_seconds('sourceTimestamp', 'message.sourceTimestamp')) -%}
+    {%- do unexpected_structure.update(spark_cdc._rules_of_seconds('sourceTimestamp', 'message.sourceTimestamp')) -%}
     {#- What the vendor's own reader does not know is let pass only where it can hold no change of a row. -#}
     {%- set errors = {
-        'other_format': {'operation: missing': operation ~ ' is null'},
+        'wrong_format': {'operation: missing': operation ~ ' is null'},
         'unknown_op': {
             'operation: not an operation of the format': operation ~ ' not in (' ~ spark_cdc._literals(rows + marks + others) ~ ')',
             'operation: not known to hold rows, and there is one': operation ~ ' in (' ~ spark_cdc._literals(others)
                 ~ ') and coalesce(message.beforeImages, message.afterImages) is not null',
         },
-        'array_lengths_differ': {'fields: not as many as the values of a row': 'message.imagesWithoutNames'},
-        'no_image': {
+        'array_length_mismatch': {'fields: not as many as the values of a row': 'message.imagesWithoutNames'},
+        'missing_row': {
             'afterImages: no columns': operation ~ " in ('INSERT', 'UPDATE', 'INIT') and coalesce(size(message.afterImages), 0) < 1",
             'beforeImages: no columns': operation ~ " = 'DELETE' and coalesce(size(message.beforeImages), 0) < 1",
             'afterImages: no statement': operation ~ " = 'DDL' and statement_kind = 'none'",
         },
-        'other_structure': other_structure,
+        'unexpected_structure': unexpected_structure,
         'fault': spark_cdc._statement_fault('afterImages'),
     } -%}
     {%- set codes -%}

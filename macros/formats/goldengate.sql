@@ -30,12 +30,12 @@ struct<
     {%- set op, pos, table, op_ts = field('op_type', dialect), field('pos', dialect), field('table', dialect), field('op_ts', dialect) -%}
     {%- set image = spark_cdc._goldengate_image(dialect) -%}
     {%- set sequence = spark_cdc._whole_number(pos) -%}
-    {%- set other_structure = {} -%}
+    {%- set unexpected_structure = {} -%}
     {#- A value that is there and said to be missing: which is true cannot be known. -#}
     {%- set images = {'the row': 'message'} if dialect == 'row' else {'before': 'message.before', 'after': 'message.after'} -%}
     {%- for name, image in images.items() -%}
-        {%- do other_structure.update({
-            name ~ ': a value beside the _isMissing of its column': "contains(value, '_isMissing') and exists(map_entries(" ~ image
+        {%- do unexpected_structure.update({
+            name ~ ': a value and the _isMissing of its column': "contains(value, '_isMissing') and exists(map_entries(" ~ image
                 ~ "), entry -> endswith(entry.key, '_isMissing') and entry.value = 'true' and " ~ image
                 ~ '[left(entry.key, length(entry.key) - 10)] is not null)'
         }) -%}
@@ -49,37 +49,37 @@ struct<
                 else false
             end
         {%- endset -%}
-        {%- do other_structure.update({'before or after: an object, as in the dialect operation': holds_images}) -%}
+        {%- do unexpected_structure.update({'before or after: an object, as in the dialect operation': holds_images}) -%}
     {%- endif -%}
     {#- A row beside the truncate of its table: nobody knows which of the two happened. -#}
     {%- set values = 'map_values(' ~ image ~ ')' if dialect == 'row'
         else 'concat(coalesce(map_values(message.before), array()), coalesce(map_values(message.after), array()))' -%}
-    {%- do other_structure.update({
+    {%- do unexpected_structure.update({
         'op_type: a TRUNCATE with a row': op ~ " = 'T' and exists(" ~ values ~ ', text -> text is not null)'
     }) -%}
     {%- if dialect != 'row' -%}
-        {%- do other_structure.update({
+        {%- do unexpected_structure.update({
             'before: a row in an insert': "message.op_type = 'I' and size(message.before) > 0",
             'after: a row in a delete': "message.op_type = 'D' and size(message.after) > 0",
         }) -%}
     {%- endif -%}
     {%- set parts = "split(" ~ table ~ ", r'\\.')" -%}
     {#- Flink's writer names no table and has neither of these: the topic is then the table. -#}
-    {%- do other_structure.update({
+    {%- do unexpected_structure.update({
         'table: a part of the name is empty': 'array_contains(' ~ parts ~ ", '')",
         'table: missing, and pos or op_ts is there': table ~ ' is null and coalesce(' ~ pos ~ ', ' ~ op_ts ~ ') is not null',
     }) -%}
     {%- set time = spark_cdc._goldengate_time(op_ts) -%}
-    {%- do other_structure.update(spark_cdc._rules_of_time_text('op_ts', op_ts, time)) -%}
-    {%- do other_structure.update(spark_cdc._rules_of_names({'table': table})) -%}
+    {%- do unexpected_structure.update(spark_cdc._rules_of_time_text('op_ts', op_ts, time)) -%}
+    {%- do unexpected_structure.update(spark_cdc._rules_of_names({'table': table})) -%}
     {%- set errors = dict(
         spark_cdc._errors_of_op('op_type', op, ['I', 'U', 'D', 'T']),
-        no_image={
+        missing_row={
             ('the row: no columns' if dialect == 'row' else 'before or after: no columns'): op ~ " in ('I', 'U', 'D') and coalesce(size("
                 ~ image ~ '), 0) < 1'
         },
-        other_structure=other_structure,
-        no_sequence={'pos: not a whole number': pos ~ ' is not null and ' ~ sequence ~ ' is null'}
+        unexpected_structure=unexpected_structure,
+        missing_position={'pos: not a whole number': pos ~ ' is not null and ' ~ sequence ~ ' is null'}
     ) -%}
     {#- A name with a dot in it cannot be taken apart: then the whole text is the table's name. -#}
     {%- set part = namespace(names=[]) -%}

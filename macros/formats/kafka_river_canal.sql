@@ -5,7 +5,7 @@
     Order: (number of the binlog file, position in it, offset). All rows of one binlog event share the position, and arrive in
     their order. `time` is the time of the event in the binlog and orders nothing.
 
-    The columns are maps, so that a key that stands twice in one of them is seen.
+    The columns are maps, so that a key that occurs twice in one of them is seen.
 -#}
 {%- macro default__kafka_river_canal_schema(dialect, with_types) -%}
 struct<
@@ -66,20 +66,20 @@ struct<
         ~ '|(?<!\\\\)(?:\\\\\\\\)*+\\\\u00[5-7](?:[^"\\\\]++|\\\\.)*+"\\s*+:' -%}
     {%- set errors = dict(
         spark_cdc._errors_of_op('event', 'message.event', ['i', 'u', 'd']),
-        no_image={'columns: no column': 'coalesce(size(message.columns), 0) < 1'},
+        missing_row={'columns: no column': 'coalesce(size(message.columns), 0) < 1'},
         duplicate_key={
-            'columns[].n: a name stands twice': spark_cdc._names_twice('event.names'),
-            'columns[]: a field of a column stands twice': 'exists(event.key_lists, names -> ' ~ spark_cdc._names_twice('names') ~ ')',
+            'columns[].n: a name occurs twice': spark_cdc._names_twice('event.names'),
+            'columns[]: a field of a column occurs twice': 'exists(event.key_lists, names -> ' ~ spark_cdc._names_twice('names') ~ ')',
         },
-        fault='case when event.fault is not null then ' ~ spark_cdc._error_of('other_structure', 'event.fault') ~ ' end',
-        other_structure={
+        fault='case when event.fault is not null then ' ~ spark_cdc._error_of('unexpected_structure', 'event.fault') ~ ' end',
+        unexpected_structure={
             'keys[]: a name is null': 'exists(message.keys, name -> name is null)',
             'columns[] or keys[]: an object or a list in the place of a text': "event.may_be_nested and value rlike r'" ~ nested ~ "'",
         },
-        no_sequence={'binlog: not a position and the name of a numbered file': position ~ ' is null or ' ~ file_number ~ ' is null'}
+        missing_position={'binlog: not a position and the name of a numbered file': position ~ ' is null or ' ~ file_number ~ ' is null'}
     ) -%}
-    {%- do errors.other_structure.update(spark_cdc._rules_of_milliseconds('time', 'message.time')) -%}
-    {%- do errors.other_structure.update(spark_cdc._rules_of_names({'db': 'message.db', 'table': 'message.`table`'})) -%}
+    {%- do errors.unexpected_structure.update(spark_cdc._rules_of_milliseconds('time', 'message.time')) -%}
+    {%- do errors.unexpected_structure.update(spark_cdc._rules_of_names({'db': 'message.db', 'table': 'message.`table`'})) -%}
     {{- return({
         'event': event,
         'kind': "'rows'",

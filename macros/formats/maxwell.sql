@@ -32,9 +32,9 @@ struct<
     {%- set is_row = 'message.type in (' ~ spark_cdc._literals(rows) ~ ')' -%}
     {#- With output_nulls=false a column that became null is left out, and looks like one that is not in the message. -#}
     {%- set left_out = 'array_except(map_keys(message.old), map_keys(message.data))' -%}
-    {%- set null_left_out = "case when message.type = 'update' and size(" ~ left_out ~ ') > 0 then '
+    {%- set ambiguous_null = "case when message.type = 'update' and size(" ~ left_out ~ ') > 0 then '
         ~ spark_cdc._error_of(
-            'null_left_out', "concat('data: columns of old are missing: ', left(array_join(" ~ left_out ~ ", ', '), 500))"
+            'ambiguous_null', "concat('data: columns of old are missing: ', left(array_join(" ~ left_out ~ ", ', '), 500))"
         ) ~ ' end' -%}
     {%- set kind -%}
         case when {{ is_row }} then 'rows' when {{ is_ddl }} then 'ddl' else 'other' end
@@ -45,20 +45,20 @@ struct<
         ~ spark_cdc._instant('message.ts', 'seconds') ~ ' end' -%}
     {%- set errors = dict(
         spark_cdc._errors_of_op('type', 'message.type', rows + ddl + control),
-        no_image={'data: no row': is_row ~ ' and coalesce(size(message.data), 0) < 1'},
-        other_structure={
+        missing_row={'data: no row': is_row ~ ' and coalesce(size(message.data), 0) < 1'},
+        unexpected_structure={
             'old: a row, and type is not update': is_row ~ " and message.type <> 'update' and size(message.old) > 0",
             'data: a row, and type is not a row operation': 'not ' ~ is_row ~ ' and size(message.data) > 0',
             'table: missing': is_row
                 ~ " and coalesce(message.`table`, case when message.database is not null then '' end) = ''",
         }
     ) -%}
-    {%- do errors.other_structure.update(spark_cdc._rules_of_milliseconds('ts', milliseconds)) -%}
-    {%- do errors.other_structure.update(spark_cdc._rules_of_seconds('ts', seconds)) -%}
-    {%- do errors.other_structure.update(spark_cdc._rules_of_names({'database': 'message.database', 'table': 'message.`table`'})) -%}
+    {%- do errors.unexpected_structure.update(spark_cdc._rules_of_milliseconds('ts', milliseconds)) -%}
+    {%- do errors.unexpected_structure.update(spark_cdc._rules_of_seconds('ts', seconds)) -%}
+    {%- do errors.unexpected_structure.update(spark_cdc._rules_of_names({'database': 'message.database', 'table': 'message.`table`'})) -%}
     {#- No type says that a table is emptied, but ALTER TABLE may empty a partition. -#}
     {%- set fault = spark_cdc._statement_fault('sql') -%}
-    {%- do errors.update({'fault': fault if dialect == 'nulls_left_out' else 'coalesce(' ~ null_left_out ~ ', ' ~ fault ~ ')'}) -%}
+    {%- do errors.update({'fault': fault if dialect == 'nulls_left_out' else 'coalesce(' ~ ambiguous_null ~ ', ' ~ fault ~ ')'}) -%}
     {{- return({
         'kind': kind,
         'database_name': 'message.database',

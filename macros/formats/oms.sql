@@ -63,17 +63,17 @@ struct<
     {%- for name in ['prevStruct', 'postStruct'] -%}
         {%- set image = 'message.' ~ name -%}
         {%- do twice.update({
-            name ~ ': a field stands twice': op ~ " = 'DDL' and " ~ spark_cdc._has_duplicate_column(image)
+            name ~ ': a field occurs twice': op ~ " = 'DDL' and " ~ spark_cdc._has_duplicate_column(image)
         }) -%}
         {%- if dialect == 'extended' -%}
             {%- do twice.update({
-                name ~ '.__light_type: it stands twice': "size(array_remove(map_keys(" ~ image ~ "), '__light_type')) < size(" ~ image
+                name ~ '.__light_type: it occurs twice': "size(array_remove(map_keys(" ~ image ~ "), '__light_type')) < size(" ~ image
                     ~ ') - 1'
             }) -%}
         {%- endif -%}
         {#- A row beside the statement: nobody knows which of the two happened. -#}
         {%- do contradictions.update({
-            name ~ ': columns beside the statement of a DDL': op ~ " = 'DDL' and exists(map_keys(" ~ image ~ '), ' ~ is_column ~ ')'
+            name ~ ': a DDL has columns': op ~ " = 'DDL' and exists(map_keys(" ~ image ~ '), ' ~ is_column ~ ')'
         }) -%}
     {%- endfor -%}
     {%- do contradictions.update({
@@ -96,18 +96,18 @@ struct<
     {%- set errors = dict(
         spark_cdc._errors_of_op('recordType', op, rows + ['DDL', 'HEARTBEAT']),
         duplicate_key=twice,
-        no_image={
+        missing_row={
             'postStruct: no columns': op ~ " in ('INSERT', 'UPDATE', 'ROW') and not " ~ after,
             'prevStruct: no columns': op ~ " = 'DELETE' and not " ~ before,
             'postStruct.ddl: not a statement': no_statement,
         },
         fault=spark_cdc._statement_fault('postStruct.ddl'),
-        other_structure=contradictions,
-        no_sequence={'allMetaData.storeDataSequence: not a whole number': sequence ~ ' is null'}
+        unexpected_structure=contradictions,
+        missing_position={'allMetaData.storeDataSequence: not a whole number': sequence ~ ' is null'}
     ) -%}
     {%- if dialect != 'extended' -%}
         {#- As a column the types would hide that the topic is of the other dialect, which heartbeats alone do not tell. -#}
-        {%- do errors.other_format.update({'__light_type: only the dialect extended has it': 'left(' ~ types ~ ", 1) = '{'"}) -%}
+        {%- do errors.wrong_format.update({'__light_type: only the dialect extended has it': 'left(' ~ types ~ ", 1) = '{'"}) -%}
     {%- endif -%}
     {{- return({
         'nested': spark_cdc._keys_of('allMetaData', spark_cdc._without_long_numbers('value')),
@@ -156,7 +156,7 @@ struct<
 
 {#-
     The texts that all OMS serialisations share: TIMESTAMP is seconds since 1970, what else is a time is a text, maybe with a
-    zone behind a blank; BIT is the base64 of its bytes with or without the zeros in front.
+    zone after a blank; BIT is the base64 of its bytes with or without the zeros in front.
 -#}
 {%- macro default__oms_value(text, column, time_zone, dialect) -%}
     {%- if column.encoding == 'bits' -%}

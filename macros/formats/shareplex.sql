@@ -38,25 +38,25 @@ struct<
     {%- set time = 'message.meta.`time`' -%}
     {%- set table = 'message.meta.`table`' -%}
     {%- set is_oms = dialect == 'oms' -%}
-    {%- set other_structure = spark_cdc._rules_of_time_text('meta.time', time) -%}
+    {%- set unexpected_structure = spark_cdc._rules_of_time_text('meta.time', time) -%}
     {%- if is_oms -%}
-        {%- do other_structure.update({
+        {%- do unexpected_structure.update({
             'key: a row, and meta.op is not upd': op ~ " in ('ins', 'del') and " ~ spark_cdc._has_columns('message.key')
         }) -%}
     {%- endif -%}
-    {%- do other_structure.update(spark_cdc._rules_of_names({'meta.table': table})) -%}
-    {%- set no_sequence = {'meta.scn: not a whole number': scn ~ ' is null'} -%}
+    {%- do unexpected_structure.update(spark_cdc._rules_of_names({'meta.table': table})) -%}
+    {%- set missing_position = {'meta.scn: not a whole number': scn ~ ' is null'} -%}
     {%- if not is_oms -%}
-        {%- do no_sequence.update({'meta.seq: not a whole number': seq ~ ' is null'}) -%}
+        {%- do missing_position.update({'meta.seq: not a whole number': seq ~ ' is null'}) -%}
     {%- endif -%}
     {%- set errors = dict(
         spark_cdc._errors_of_op('meta.op', op, ops),
-        no_image={
+        missing_row={
             'data: missing': op ~ ' in (' ~ spark_cdc._literals(rows) ~ ') and message.data is null',
             'data: no columns': op ~ ' in (' ~ spark_cdc._literals(whole_rows) ~ ') and not ' ~ spark_cdc._has_columns('message.data'),
         },
-        other_structure=other_structure,
-        no_sequence=no_sequence
+        unexpected_structure=unexpected_structure,
+        missing_position=missing_position
     ) -%}
     {#- A time without a zone is a wall clock that nobody names: no instant. -#}
     {%- set committed_at = 'case when ' ~ time ~ " rlike r'(?:Z|[+-][0-9]{2}:?[0-9]{2})\\z' then try_cast(" ~ time
@@ -92,7 +92,7 @@ struct<
             'overlays': true,
         }) -}}
     {%- endif -%}
-    {#- map_concat stops at a name that stands twice: such an image is passed on as it is, and becomes an error row. -#}
+    {#- map_concat stops at a name that occurs twice: such an image is passed on as it is, and becomes an error row. -#}
     {%- set updated -%}
         case
             when message.key is null or {{ spark_cdc._has_duplicate_column('message.data') }} then message.data

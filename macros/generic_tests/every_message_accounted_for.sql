@@ -1,11 +1,11 @@
 {#-
-    A row returned is a message that is not in its account. The raw table and the messages model hold the same messages, and no
+    A row returned is a message that is without an outcome. The raw table and the messages model hold the same messages, and no
     run has read one more often than the raw table has it; and a message with row changes, or a truncate, of a table that a
     changes model reads is in that changes model. Messages older than all that the raw table has of their partition were deleted
-    there since. Two runs at the same time may both append a message: the second copy is a duplicate in the accounts, and no error.
+    there since. Two runs at the same time may both append a message: the second copy is a duplicate in the reconciliation, and no error.
 
     Which tables a changes model reads is seen from its messages: a table of which it holds none counts as not read.
-    Where a format sends an update as two messages, both halves are accounted for by the update that they became.
+    Where a format sends an update as two messages, both parts are accounted for by the update that they became.
 -#}
 {%- test every_message_accounted_for(model, raw=none, raw_columns=none, changes=none, raw_is_growing=false) -%}
     {%- set test = 'every_message_accounted_for' -%}
@@ -21,7 +21,7 @@
     {%- endfor -%}
     {%- do spark_cdc._require_one_of(test, 'raw_is_growing', raw_is_growing, [true, false]) -%}
     {%- do spark_cdc._require_model(
-        test, 'a model made by spark_cdc.messages,', ['topic', 'partition', 'offset', 'kind', 'batch'], model
+        test, 'a model made by spark_cdc.messages,', ['topic', 'partition', 'offset', 'kind', 'loaded_at'], model
     ) -%}
     {%- for relation in changes or [] -%}
         {%- do spark_cdc._require_model(
@@ -39,7 +39,7 @@
 {%- endmacro -%}
 
 {%- macro spark__test_every_message_accounted_for(model, raw, raw_columns, changes, raw_is_growing) -%}
-    {%- set readers = spark_cdc._models_behind(model, 'messages') if raw_columns is none else [] -%}
+    {%- set readers = spark_cdc._models_upstream(model, 'messages') if raw_columns is none else [] -%}
     {%- set names = spark_cdc._raw_columns(
         readers[0].config.meta['spark_cdc.raw_columns'] if readers | length == 1 else raw_columns
     ) -%}
@@ -79,9 +79,9 @@ read_positions as (
 
     select topic, partition, offset, max(times) as times
     from (
-        select topic, partition, offset, count_if(not error.code <=> 'offset_taken') as times
+        select topic, partition, offset, count_if(not error.code <=> 'offset_reused') as times
         from messages
-        group by topic, partition, offset, batch
+        group by topic, partition, offset, loaded_at
     )
     group by topic, partition, offset
 
@@ -128,7 +128,7 @@ only_in_messages as (
         on read_positions.topic <=> first_positions.topic
         and read_positions.partition <=> first_positions.partition
         and read_positions.offset > first_positions.offset
-        -- given other offsets since, those of a topic made anew were read once more
+        -- given other offsets since, those of a recreated topic were read once more
         and read_positions.times > 0
     left anti join raw_positions
         on raw_positions.topic <=> read_positions.topic

@@ -63,7 +63,7 @@ where
 
 {#- The one changes model that a relation shows the rows of. -#}
 {%- macro _changes_model(test, argument, relation) -%}
-    {%- set found = spark_cdc._models_behind(relation, 'changes') -%}
+    {%- set found = spark_cdc._models_upstream(relation, 'changes') -%}
     {%- if found | length != 1 -%}
         {%- do spark_cdc._raise(
             test, argument, 'a model made by spark_cdc.changes' ~ (', without a `where`' if relation is not mapping else ''),
@@ -78,7 +78,7 @@ where
     {%- set raw, messages = [], [] -%}
     {%- for id in changes.depends_on.nodes -%}
         {%- set node = graph.nodes.get(id) or graph.sources.get(id) -%}
-        {%- do (messages if node.resource_type == 'model' and spark_cdc._nodes_behind(node, 'messages') else raw).append(node) -%}
+        {%- do (messages if node.resource_type == 'model' and spark_cdc._nodes_upstream(node, 'messages') else raw).append(node) -%}
     {%- endfor -%}
     {%- set found = messages or raw -%}
     {%- if found | length != 1 -%}

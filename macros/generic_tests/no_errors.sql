@@ -1,6 +1,6 @@
 {#-
     A row returned is a message, or a change, with an error. None is returned while there are at most `max_count` of them,
-    or at most the share `max_share` of all rows. The first half of an update is no error once its second half has come, nor is a cut
+    or at most the share `max_share` of all rows. The first part of an update is no error once its second part has come, nor is a cut
     message once it has landed again, whole, at the same offset.
 -#}
 {%- test no_errors(model, column_name=none, max_count=0, max_share=0) -%}
@@ -45,7 +45,7 @@ rows_with_errors as (
         concat_ws(': ', {{ prefix }}error.code, {{ prefix }}error.detail) as reason
     from rows_of_model as rejected
     {%- if is_changes %}
-    left anti join rows_of_model as completed on {{ spark_cdc._completes_half('completed', 'rejected') }}
+    left anti join rows_of_model as completed on {{ spark_cdc._completes_update('completed', 'rejected') }}
     left anti join rows_of_model as whole on {{ spark_cdc._is_whole_copy('whole', 'rejected') }}
     {%- else %}
     left anti join rows_of_model as whole on {{ spark_cdc._is_whole_message('whole', 'rejected') }}

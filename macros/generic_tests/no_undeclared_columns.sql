@@ -22,7 +22,7 @@
 
 {%- macro spark__test_no_undeclared_columns(model, ignored) -%}
     {%- if not execute -%}{{- return('') -}}{%- endif -%}
-    {%- set found = spark_cdc._models_behind(model, 'messages') -%}
+    {%- set found = spark_cdc._models_upstream(model, 'messages') -%}
     {%- if found | length != 1 -%}
         {%- do spark_cdc._raise(
             'no_undeclared_columns', 'model', 'a model made by spark_cdc.messages'

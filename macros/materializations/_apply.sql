@@ -1,7 +1,7 @@
 {#-
-    The course of both materializations. `form` says in what they differ:
+    The course of both materializations. `kind` says in what they differ:
 
-    rows_of        macro: effects -> the table's rows
+    rows_of        macro: operations -> the table's rows
     columns_of     macro: the source's columns -> the table's columns
     row_key        what identifies a row beside the key
     last_row       condition: the row that a key goes on from
@@ -10,24 +10,24 @@
     valid_from     since when it is valid
     stored_columns what such a row has beside the effect that it stands for
 
-    `table` is the form with key, columns, types, variants, options and patched of this model (`_table`); behind the look at what
+    `table` is the form with key, columns, types, variants, options and patched of this model (`_table`); after the look at what
     is new also deleted_keys_gone, has_truncates and is_altered (`_with_columns_to_write`).
 
     The first run and `--full-refresh` write the table in place (create or replace). Any other run takes the changes that the
     table has not read and writes, in one MERGE, the rows that they change: a run is applied whole or not at all, and commits
     nothing where no row changes.
 -#}
-{%- macro _apply_changes(form) -%}
-    {%- do spark_cdc._refuse_unknown_keys(form.materialization, model) -%}
-    {%- set settings = spark_cdc._apply_config(form.materialization, config) -%}
-    {%- do spark_cdc._require_key_of_changes(form.materialization, settings.key) -%}
+{%- macro _apply_changes(kind) -%}
+    {%- do spark_cdc._refuse_unknown_keys(kind.materialization, model) -%}
+    {%- set settings = spark_cdc._apply_config(kind.materialization, config) -%}
+    {%- do spark_cdc._require_key_of_changes(kind.materialization, settings.key) -%}
     {%- set existing_relation = load_cached_relation(this) -%}
     {%- set target_relation = this.incorporate(type='table') -%}
     {%- set is_first = existing_relation is none or should_full_refresh() -%}
-    {%- do spark_cdc._refuse_other_form(form.materialization, existing_relation, settings.file_format, is_first) -%}
+    {%- do spark_cdc._refuse_other_kind(kind.materialization, existing_relation, settings.file_format, is_first) -%}
     {%- if not is_first -%}
         {%- do spark_cdc._refuse_other_arguments(
-            form.materialization, existing_relation, spark_cdc._own_options() if spark_cdc._changes_view_below()
+            kind.materialization, existing_relation, spark_cdc._own_options() if spark_cdc._changes_view_below()
         ) -%}
     {%- endif -%}
     {%- set temporaries = [] -%}
@@ -37,47 +37,47 @@
     {%- do spark_cdc._drop_leftovers(target_relation) -%}
 
     {%- set all_changes = spark_cdc._temporary_view(temporaries, 'changes', sql) -%}
-    {%- set table = spark_cdc._table(form, settings.key, all_changes, config) -%}
-    {%- do spark_cdc._require_whole_select(form.materialization, sql) -%}
+    {%- set table = spark_cdc._table(kind, settings.key, all_changes, config) -%}
+    {%- do spark_cdc._require_whole_select(kind.materialization, sql) -%}
     {%- set rebuilt_for = [] if is_first else spark_cdc._reasons_to_rebuild(table, existing_relation) -%}
     {%- set is_first = is_first or rebuilt_for | length > 0 -%}
     {%- set read = spark_cdc._changes_to_apply(table, all_changes, existing_relation, settings.file_format, is_first) -%}
     {%- if is_first -%}
         {#- Rows of another source table have offsets that its changes do not have: the changes model itself looks at raw. -#}
         {%- if existing_relation is none or not spark_cdc._is_of_other_messages(existing_relation) -%}
-            {%- do spark_cdc._refuse_to_shorten(form.materialization, existing_relation, all_changes) -%}
+            {%- do spark_cdc._refuse_to_shorten(kind.materialization, existing_relation, all_changes) -%}
         {%- endif -%}
-        {%- set effects = '(' ~ spark_cdc._effects(all_changes, table.key, table.columns, table.patched) ~ ')' -%}
-        {%- set carries_over = spark_cdc._has_rows(effects ~ ' where _cdc_takes_over') -%}
+        {%- set operations = '(' ~ spark_cdc._key_operations(all_changes, table.key, table.columns, table.patched) ~ ')' -%}
+        {%- set carries_over = spark_cdc._has_rows(operations ~ ' where _cdc_inherits_values') -%}
         {%- if carries_over -%}
             {#- read many times over: a first build without is as large as the source, and is read once -#}
-            {%- set effects = spark_cdc._cached_view(temporaries, 'effects', effects) -%}
+            {%- set operations = spark_cdc._cached_view(temporaries, 'operations', operations) -%}
         {%- endif -%}
         {%- call statement('main') -%}
             {{ spark_cdc._create_table(
                 target_relation,
-                spark_cdc._table_rows(table, effects, all_changes, carries_over),
+                spark_cdc._table_rows(table, operations, all_changes, carries_over),
                 settings.file_format
             ) }}
         {%- endcall -%}
         {%- do persist_constraints(target_relation, model) -%}
     {%- else -%}
-        {%- set has_news = read.news is not none and read.news.good > 0 -%}
+        {%- set has_pending_changes = read.pending is not none and read.pending.good > 0 -%}
         {%- set table = spark_cdc._with_columns_to_write(
             dict(table, deleted_keys_gone=read.deleted_keys_gone, has_truncates=read.truncates > 0),
-            settings, has_news, all_changes, existing_relation
+            settings, has_pending_changes, all_changes, existing_relation
         ) -%}
         {%- if table.is_altered -%}
-            {%- set altered_at = spark_cdc._own_commit(target_relation, settings, form.materialization, read.commit) -%}
+            {%- set altered_at = spark_cdc._own_commit(target_relation, settings, kind.materialization, read.commit) -%}
             {%- set read = dict(read, commit=altered_at) -%}
         {%- endif -%}
-        {%- if has_news and table.kept -%}
+        {%- if has_pending_changes and table.kept -%}
             {%- set all_changes = spark_cdc._temporary_view(
                 temporaries, 'changes_and_kept', spark_cdc._with_kept_columns(all_changes, table.kept)
             ) -%}
-            {%- set read = dict(read, news=dict(read.news, are_whole=false)) -%}
+            {%- set read = dict(read, pending=dict(read.pending, are_whole=false)) -%}
         {%- endif -%}
-        {%- if has_news -%}
+        {%- if has_pending_changes -%}
             {%- set to_write = [table, read, all_changes, target_relation, settings.file_format, temporaries] -%}
             {%- set rows = spark_cdc._newest_rows(*to_write) or spark_cdc._changed_rows(*to_write) -%}
         {%- endif -%}
@@ -88,9 +88,9 @@
 
     {%- do spark_cdc._drop_temporaries(temporaries) -%}
     {%- if is_first or read.condition or table.is_altered -%}
-        {%- set commit = spark_cdc._own_commit(target_relation, settings, form.materialization, read.commit)
+        {%- set commit = spark_cdc._own_commit(target_relation, settings, kind.materialization, read.commit)
             if is_first or rows else read.commit -%}
-        {%- set read = dict(read, last_sequence=spark_cdc._last_sequence(table, read.news, target_relation)) -%}
+        {%- set read = dict(read, last_sequence=spark_cdc._last_sequence(table, read.pending, target_relation)) -%}
         {%- call statement('set_read') -%}
             {{ spark_cdc._set_read(target_relation, read, commit, spark_cdc._built_with_text(spark_cdc._built_with(model))) }}
         {%- endcall -%}

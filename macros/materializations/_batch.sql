@@ -1,20 +1,20 @@
 {#-
-    New effects and, in the form of an effect, the last stored row of each key that they or a new truncate touch: later steps
+    New operations and, in the form of a key operation, the last stored row of each key that they or a new truncate touch: later steps
     read these and not the table. Only a truncate has to look at each stored row: otherwise the keys of the batch go to the rows,
-    and not the rows to the keys. `_cdc_is_late` says of a key that something has to be put before its stored row.
+    and not the rows to the keys. `_cdc_is_late_arriving` says of a key that something has to be put before its stored row.
 -#}
-{%- macro _batch(table, new_changes, target_relation, finds_late=true) -%}
+{%- macro _batch(table, new_changes, target_relation, finds_late_arriving=true) -%}
     {%- set event_columns = spark_cdc._quoted(spark_cdc._event_columns(table.columns, table.patched)) -%}
-    {%- set has_origins = '_cdc_origin' in table.columns -%}
+    {%- set has_source_tables = '_cdc_source_table' in table.columns -%}
     {%- set hides_deletes = table.options.hard_deletes in ['invalidate', 'ignore'] -%}
     {%- set has_truncates = table.has_truncates and spark_cdc._has_rows(new_changes ~ " where _cdc_op = 'truncate'") -%}
     {#- a truncate asks of every row how far it has come -#}
-    {%- set arrays = spark_cdc._stored_arrays() if table.options.hard_deletes == 'new_record' and not has_truncates else {} -%}
+    {%- set arrays = spark_cdc._from_resume_state() if table.options.hard_deletes == 'new_record' and not has_truncates else {} -%}
     {%- set last_sequence = arrays[table.last_sequence] or 'stored.' ~ table.last_sequence -%}
     {%- set is_deleted = 'stored.valid_to is not null' if table.options.hard_deletes == 'invalidate' else 'stored._cdc_is_deleted' -%}
     select
         *
-        {%- if finds_late %},
+        {%- if finds_late_arriving %},
         coalesce(
             min(case when _cdc_stored_last_sequence is null then _cdc_sequence end) over of_key
                 <= max(_cdc_stored_last_sequence) over of_key,
@@ -22,20 +22,20 @@
             min(_cdc_sequence) over of_key <= {{ spark_cdc._sequence_literal(table.deleted_keys_gone) }},
             {%- endif %}
             false
-        ) or max(_cdc_needs_all_changes) over of_key as _cdc_is_late
+        ) or max(_cdc_needs_all_changes) over of_key as _cdc_is_late_arriving
         {%- endif %}
     from (
         select {{ event_columns }}, false as _cdc_needs_all_changes
-        from ({{ spark_cdc._effects(new_changes, table.key, table.columns, table.patched) }})
+        from ({{ spark_cdc._key_operations(new_changes, table.key, table.columns, table.patched) }})
 
         union all
 
         select
-            {%- for name in table.columns + spark_cdc._effect_columns() %}
+            {%- for name in table.columns + spark_cdc._key_operation_columns() %}
             {{ arrays[name] or 'stored.' ~ spark_cdc._quote(name) }} as {{ spark_cdc._quote(name) }},
             {%- endfor %}
-            false as _cdc_takes_over,
-            null as _cdc_taken_over_by,
+            false as _cdc_inherits_values,
+            null as _cdc_inherited_by,
             {{ last_sequence }} as _cdc_stored_last_sequence,
             {{ table.valid_from }} as _cdc_stored_valid_from,
             {%- if table.patched %}
@@ -46,27 +46,27 @@
         from {{ spark_cdc._last_rows(table, target_relation) }} as stored
         {{ 'left' if has_truncates else 'inner' }} join (
             select {{ spark_cdc._quoted(table.key) }}, true as _cdc_is_touched
-            from ({{ spark_cdc._effects(new_changes, table.key, table.key) }})
+            from ({{ spark_cdc._key_operations(new_changes, table.key, table.key) }})
             group by {{ spark_cdc._quoted(table.key) }}
         ) as touched
             on {{ spark_cdc._same_key(table.key, 'stored', 'touched') }}
         {%- if has_truncates %}
         left join (
             select
-                {{ '_cdc_origin, ' if has_origins }}min(_cdc_sequence) as _cdc_first_sequence,
+                {{ '_cdc_source_table, ' if has_source_tables }}min(_cdc_sequence) as _cdc_first_sequence,
                 max(_cdc_sequence) as _cdc_last_sequence
             from {{ new_changes }}
             where _cdc_op = 'truncate'
-            {{ 'group by _cdc_origin' if has_origins }}
+            {{ 'group by _cdc_source_table' if has_source_tables }}
         ) as truncated
-            on {{ 'stored._cdc_origin <=> truncated._cdc_origin' if has_origins else 'true' }}
+            on {{ 'stored._cdc_source_table <=> truncated._cdc_source_table' if has_source_tables else 'true' }}
         where
             touched._cdc_is_touched
             or truncated._cdc_first_sequence < {{ last_sequence }}
             or (not {{ is_deleted }} and truncated._cdc_last_sequence > {{ last_sequence }})
         {%- endif %}
     )
-    {%- if finds_late %}
+    {%- if finds_late_arriving %}
     window of_key as (partition by {{ spark_cdc._quoted(table.key) }})
     {%- endif %}
 {%- endmacro -%}

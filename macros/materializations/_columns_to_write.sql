@@ -2,13 +2,13 @@
     The table with the columns that a later run writes, after contract and on_schema_change had their say. Before the rows are
     made: these read the table, and so cannot name a column that it is about to get.
 -#}
-{%- macro _with_columns_to_write(table, settings, has_news, all_changes, existing_relation) -%}
+{%- macro _with_columns_to_write(table, settings, has_pending_changes, all_changes, existing_relation) -%}
     {%- set file_format = spark_cdc._file_format(existing_relation) -%}
     {%- set stored = spark_cdc._stored_source_columns(table, existing_relation) -%}
-    {%- if config.get('contract').enforced and (has_news or table.columns | reject('in', stored) | list) -%}
+    {%- if config.get('contract').enforced and (has_pending_changes or table.columns | reject('in', stored) | list) -%}
         {%- set temporaries = [] -%}
         {%- set first_form = spark_cdc._temporary_view(temporaries, 'form', table.rows_of(
-            '(' ~ spark_cdc._effects(all_changes, table.key, table.columns) ~ ')', all_changes, table.key, table.columns,
+            '(' ~ spark_cdc._key_operations(all_changes, table.key, table.columns) ~ ')', all_changes, table.key, table.columns,
             false, table.variants, [], table.options
         )) -%}
         {%- do get_assert_columns_equivalent('select * from ' ~ first_form) -%}
@@ -22,7 +22,7 @@
         ) -%}
         {%- do spark_cdc._evolve_table(
             existing_relation, settings.on_schema_change, found, file_format, 'not _cdc_is_deleted',
-            has_text='_cdc_arrays' in table.columns_of([])
+            has_text='_cdc_resume_state' in table.columns_of([])
         ) -%}
         {%- set altered = spark_cdc._stored_source_columns(table, existing_relation) -%}
         {%- set is_altered = altered != stored -%}
@@ -44,11 +44,11 @@
 {#- Changes with the columns that the table alone has: such a column is one that no message carries. -#}
 {%- macro _with_kept_columns(all_changes, kept) -%}
     select
-        * except (_cdc_absent),
+        * except (_cdc_missing_columns),
         {%- for name, type in kept.items() %}
         cast(null as {{ type }}) as {{ spark_cdc._quote(name) }},
         {%- endfor %}
-        {{ spark_cdc._absent_with(kept) }} as _cdc_absent
+        {{ spark_cdc._absent_with(kept) }} as _cdc_missing_columns
     from {{ all_changes }}
 {%- endmacro -%}
 

@@ -7,7 +7,7 @@
 -#}
 {%- macro _refuse_unknown_keys(materialization, model) -%}
     {%- set ours = ['unique_key', 'file_format', 'on_schema_change', 'tblproperties'] + (
-        ['origins_share_keys', 'track_columns', 'keep_unchanged', 'hard_deletes'] if materialization != 'cdc_log' else []
+        ['source_tables_share_keys', 'track_columns', 'keep_unchanged', 'hard_deletes'] if materialization != 'cdc_append' else []
     ) -%}
     {#- Of dbt's snapshots, which a history is taken for. -#}
     {%- set meant_by = {
@@ -36,7 +36,7 @@
 
 {%- macro _what_a_run_writes(materialization) -%}
     {{- return(
-        'each run appends what it has not read yet.' if materialization == 'cdc_log'
+        'each run appends what it has not read yet.' if materialization == 'cdc_append'
             else 'each run merges all columns of the rows that new changes touch.'
     ) -}}
 {%- endmacro -%}
@@ -79,7 +79,7 @@
     {%- set file_format = spark_cdc._lake_of(materialization, config) -%}
     {%- set on_schema_change = spark_cdc._on_schema_change(materialization, config.get('on_schema_change')) -%}
     {%- do spark_cdc._require_one_of(
-        materialization, 'origins_share_keys', config.get('origins_share_keys', false), [true, false]
+        materialization, 'source_tables_share_keys', config.get('source_tables_share_keys', false), [true, false]
     ) -%}
     {{- return({'key': key, 'file_format': file_format, 'on_schema_change': on_schema_change}) -}}
 {%- endmacro -%}
@@ -88,7 +88,7 @@
 {%- macro _require_key_of_changes(materialization, unique_key) -%}
     {%- for id in model.depends_on.nodes if id in graph.nodes and spark_cdc._kind_of(graph.nodes[id]) == 'changes' -%}
         {%- set key = graph.nodes[id].config.meta['spark_cdc.key'] -%}
-        {%- if key and key | sort != unique_key | reject('equalto', '_cdc_origin') | sort -%}
+        {%- if key and key | sort != unique_key | reject('equalto', '_cdc_source_table') | sort -%}
             {%- do spark_cdc._raise(
                 materialization, 'unique_key', 'the key of ' ~ spark_cdc._show(graph.nodes[id].name) ~ ', ' ~ key | join(', '),
                 spark_cdc._show(unique_key | join(', ')), 'Write unique_key=' ~ key ~ ', or correct the key of the changes model.'
@@ -104,27 +104,27 @@
 {%- endmacro -%}
 
 {#- The table to be written: its form, its key, and the source's own columns, which it has from a changes model. -#}
-{%- macro _table(form, key, all_changes, config) -%}
+{%- macro _table(kind, key, all_changes, config) -%}
     {%- set found = adapter.get_columns_in_relation(all_changes) -%}
     {%- set missing = spark_cdc.change_columns() | reject('in', found | map(attribute='name') | list) | list -%}
     {%- if missing -%}
         {%- do spark_cdc._raise(
-            form.materialization, 'sql', 'a select of all columns of a model made by spark_cdc.changes',
+            kind.materialization, 'sql', 'a select of all columns of a model made by spark_cdc.changes',
             'a select without ' ~ missing | join(', '), 'Write select * from {{ ref(\'...\') }}; a model over this one may leave rows out.'
         ) -%}
     {%- endif -%}
     {%- set has_patches = '_cdc_patches' in found | map(attribute='name') -%}
     {%- set columns = found | map(attribute='name') | reject('in', spark_cdc.change_columns() + ['_cdc_patches']) | list -%}
-    {%- for name in columns if name | lower in form.stored_columns -%}
+    {%- for name in columns if name | lower in kind.stored_columns -%}
         {%- do spark_cdc._raise(
-            form.materialization, 'sql', 'a select without the names that a history has itself', spark_cdc._show(name),
+            kind.materialization, 'sql', 'a select without the names that a history has itself', spark_cdc._show(name),
             'Leave it out of the columns of the changes model.'
         ) -%}
     {%- endfor -%}
-    {%- set key = spark_cdc._key_with_origin(key, columns, config) -%}
+    {%- set key = spark_cdc._key_with_source_table(key, columns, config) -%}
     {%- for name in key -%}
         {%- do spark_cdc._require_one_of(
-            form.materialization, 'unique_key', name, columns, 'Name columns of the changes model.'
+            kind.materialization, 'unique_key', name, columns, 'Name columns of the changes model.'
         ) -%}
     {%- endfor -%}
     {%- set variants = found | selectattr('dtype', 'equalto', 'variant') | map(attribute='name') | list -%}
@@ -132,11 +132,11 @@
     {%- for column in found if column.name in columns -%}
         {%- do types.update({column.name: column.dtype}) -%}
     {%- endfor -%}
-    {%- set options = spark_cdc._options(form.materialization, key, columns, config) -%}
+    {%- set options = spark_cdc._options(kind.materialization, key, columns, config) -%}
     {%- set patched = found | selectattr('dtype', 'in', ['string', 'variant'] if has_patches else []) | map(attribute='name')
         | select('in', columns) | reject('in', key) | list -%}
     {{- return(dict(
-        form, key=key, columns=columns, types=types, variants=variants, options=options, patched=patched
+        kind, key=key, columns=columns, types=types, variants=variants, options=options, patched=patched
     )) -}}
 {%- endmacro -%}
 
@@ -167,9 +167,9 @@
 {%- endmacro -%}
 
 {#- Rows of two source tables are two rows, though their keys be equal, unless the model says otherwise. -#}
-{%- macro _key_with_origin(key, columns, config) -%}
-    {%- if '_cdc_origin' in columns and '_cdc_origin' not in key and not config.get('origins_share_keys', false) -%}
-        {{- return(['_cdc_origin'] + key) -}}
+{%- macro _key_with_source_table(key, columns, config) -%}
+    {%- if '_cdc_source_table' in columns and '_cdc_source_table' not in key and not config.get('source_tables_share_keys', false) -%}
+        {{- return(['_cdc_source_table'] + key) -}}
     {%- endif -%}
     {{- return(key) -}}
 {%- endmacro -%}
@@ -192,7 +192,7 @@
 {%- endmacro -%}
 
 {#- What stands under the model's name and is no table of this kind. -#}
-{%- macro _refuse_other_form(materialization, existing_relation, file_format, is_first) -%}
+{%- macro _refuse_other_kind(materialization, existing_relation, file_format, is_first) -%}
     {%- if existing_relation is none -%}{{- return(none) -}}{%- endif -%}
     {%- set stored_format = spark_cdc._file_format(existing_relation) -%}
     {%- if existing_relation.is_view -%}
@@ -204,7 +204,7 @@
         {#- some catalogs do not tell -#}
         {%- do exceptions.raise_compiler_error(
             'spark_cdc.' ~ materialization ~ ': ' ~ existing_relation ~ ' is stored as ' ~ stored_format
-            ~ ', and this model has file_format=\'' ~ file_format ~ '\'. Set the format that it has, or build it anew: '
+            ~ ', and this model has file_format=\'' ~ file_format ~ '\'. Set the format that it has, or rebuild it: '
             ~ 'dbt run --full-refresh --select ' ~ model.name ~ '+'
         ) -%}
     {%- endif -%}

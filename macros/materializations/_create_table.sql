@@ -17,7 +17,7 @@
 {%- endmacro -%}
 
 {#-
-    A batch changes few rows of many files: those rows are marked, and the files are not written anew. What the model's own
+    A batch changes few rows of many files: those rows are marked, and the files are not rewritten. What the model's own
     `tblproperties` say comes first.
 
     To parse messages, or to type the rows in them, costs far more than to read their bytes, and a task reads whole row groups: with
@@ -28,7 +28,7 @@
         'iceberg': {'write.merge.mode': 'merge-on-read'},
         'delta': {'delta.enableDeletionVectors': 'true'},
     }[file_format] -%}
-    {%- if file_format == 'iceberg' and config.get('materialized') == 'cdc_log' -%}
+    {%- if file_format == 'iceberg' and config.get('materialized') == 'cdc_append' -%}
         {%- do properties.update({
             'write.parquet.row-group-size-bytes': '2097152',
             'read.split.target-size': '2097152',

@@ -7,7 +7,7 @@
     {%- set row_key = table.key + table.row_key -%}
     {%- set same = [] -%}
     {#- its text says what they say -#}
-    {%- for name in columns if name != '_cdc_arrays' -%}
+    {%- for name in columns if name != '_cdc_resume_state' -%}
         {%- do same.append(
             spark_cdc._comparable(name, table.variants, 'made.') ~ ' <=> '
             ~ spark_cdc._comparable(name, table.variants, 'stored.')
@@ -60,7 +60,7 @@
 
 {#- Of a key of several columns one is listed. -#}
 {%- macro _listed_key(table) -%}
-    {{- return((table.key | reject('equalto', '_cdc_origin') | list + table.key)[0]) -}}
+    {{- return((table.key | reject('equalto', '_cdc_source_table') | list + table.key)[0]) -}}
 {%- endmacro -%}
 
 {#- Condition on a stored row; none where there is no list. -#}

@@ -2,11 +2,11 @@
     What a target has read of its changes stands in its table properties, set after its rows are written: the latest batch, how
     many changes there were up to it, and the commit of which this holds (see `progress/commits.sql`).
 
-    A mapping: `batch`, `count` and `truncates`, how many of the changes are such, for the properties; `deleted_keys_gone`, the
+    A mapping: `loaded_at`, `count` and `truncates`, how many of the changes are such, for the properties; `deleted_keys_gone`, the
     sequence up to which deleted keys have left the table (see `_deleted_keys.sql`), or none; `commit`, from which the rows are
     computed; `condition`, which is true of the changes that are new: those of later batches. It is all of them where the table
     has other rows than its properties say, or the count no longer holds: a run that began earlier has ended later, or changes
-    were built anew or deleted. It is none where nothing is new. `news` is what `_news` says of them.
+    were rebuilt or deleted. It is none where nothing is new. `pending` is what `_pending_changes` says of them.
 -#}
 {%- macro _changes_to_apply(table, all_changes, existing_relation, file_format, is_first) -%}
     {%- set state = spark_cdc._state_of_table(existing_relation, file_format) -%}
@@ -14,54 +14,54 @@
     {%- set before = spark_cdc._read_before(properties) if state.is_known and not is_first -%}
     {#- answered from the metadata alone, by Delta only where no more is asked -#}
     {%- if before and file_format == 'delta' -%}
-        {%- set count, batch = run_query('select count(*) from ' ~ all_changes).rows[0][0] | int, before.batch -%}
+        {%- set count, loaded_at = run_query('select count(*) from ' ~ all_changes).rows[0][0] | int, before.loaded_at -%}
         {%- set is_as_before = false -%}
     {%- else -%}
         {%- set found = run_query(
-            'select unix_micros(max(_cdc_batch)), count(*), count(_cdc_batch) from ' ~ all_changes
+            'select unix_micros(max(_cdc_loaded_at)), count(*), count(_cdc_loaded_at) from ' ~ all_changes
         ).rows[0] -%}
-        {%- set count, batch = found[1] | int, (found[0] or 0) | int -%}
-        {%- set is_as_before = before and (batch, count, found[2] | int) == (before.batch, before.count, count) -%}
+        {%- set count, loaded_at = found[1] | int, (found[0] or 0) | int -%}
+        {%- set is_as_before = before and (loaded_at, count, found[2] | int) == (before.loaded_at, before.count, count) -%}
     {%- endif -%}
     {%- set deleted_keys_gone = properties.get('spark_cdc.deleted_keys_gone') -%}
-    {%- set condition, truncates, news = none, (before.truncates if before else 0), none -%}
+    {%- set condition, truncates, pending = none, (before.truncates if before else 0), none -%}
     {%- if flags.EMPTY -%}
         {#- dbt run --empty reads no row of any model -#}
     {%- elif not is_as_before -%}
-        {%- set later = '_cdc_batch is null or _cdc_batch > timestamp_micros(' ~ before.batch ~ ')' if before -%}
-        {%- set condition = spark_cdc._of_this_run(later, '_cdc_batch') if before else 'true' -%}
-        {%- set news = spark_cdc._news(
+        {%- set later = '_cdc_loaded_at is null or _cdc_loaded_at > timestamp_micros(' ~ before.loaded_at ~ ')' if before -%}
+        {%- set condition = spark_cdc._of_this_run(later, '_cdc_loaded_at') if before else 'true' -%}
+        {%- set pending = spark_cdc._pending_changes(
             all_changes, condition, is_first, before.last_sequence if before else none, deleted_keys_gone,
             table if table.newest_is_row else none, count - before.count if before else 0
         ) -%}
-        {%- if before and count != before.count + news.count -%}
+        {%- if before and count != before.count + pending.count -%}
             {%- set condition = 'true' -%}
-            {%- set news = spark_cdc._news(all_changes, condition, is_first) -%}
-        {%- elif before and news.count == 0 -%}
-            {%- set condition, news = none, none -%}
+            {%- set pending = spark_cdc._pending_changes(all_changes, condition, is_first) -%}
+        {%- elif before and pending.count == 0 -%}
+            {%- set condition, pending = none, none -%}
         {%- endif -%}
-        {%- if news -%}
-            {%- set batch = [batch, news.last_batch] | max -%}
-            {%- set truncates = news.truncates + (0 if condition == 'true' else truncates) -%}
+        {%- if pending -%}
+            {%- set loaded_at = [loaded_at, pending.last_loaded_at] | max -%}
+            {%- set truncates = pending.truncates + (0 if condition == 'true' else truncates) -%}
         {%- endif -%}
     {%- endif -%}
     {{- return({
-        'batch': batch, 'count': count, 'truncates': truncates, 'commit': state.commit, 'condition': condition,
-        'deleted_keys_gone': deleted_keys_gone, 'news': news,
+        'loaded_at': loaded_at, 'count': count, 'truncates': truncates, 'commit': state.commit, 'condition': condition,
+        'deleted_keys_gone': deleted_keys_gone, 'pending': pending,
     }) -}}
 {%- endmacro -%}
 
 {#-
-    Of the changes of which `condition` is true: `count`, `truncates`, `last_batch`, `batch`, where they are of one, and `good`,
+    Of the changes of which `condition` is true: `count`, `truncates`, `last_loaded_at`, `loaded_at`, where they are of one, and `good`,
     how many have no error. Of the good ones: `are_whole`, whether each says all of its row, or that there is none; `are_last`,
-    whether all come behind whatever the table has, or ever had (`last_sequence`, `deleted_keys_gone`); `last_sequence` of both,
-    and `stored_up_to` of the table. An effect's sequence may lack a change's last part. A first build asks for the first two
+    whether all come after whatever the table has, or ever had (`last_sequence`, `deleted_keys_gone`); `last_sequence` of both,
+    and `stored_up_to` of the table. A key operation's sequence may lack a change's last part. A first build asks for the first two
     alone: arrays are slow to read.
 
-    With some `table` also: `effects`, how many of the good ones have an effect on a key; and of these keys `key_list`, as
+    With some `table` also: `operations`, how many of the good ones have an effect on a key; and of these keys `key_list`, as
     `_key_list` gives it, or `key_count`, about how many they are, where `expected_count` is more than are listed.
 -#}
-{%- macro _news(
+{%- macro _pending_changes(
     all_changes, condition, is_first, last_sequence=none, deleted_keys_gone=none, table=none, expected_count=0
 ) -%}
     {%- set tells_keys = last_sequence and table is not none -%}
@@ -77,10 +77,10 @@
             count(*),
             count_if(_cdc_op = 'truncate')
             {%- if not is_first %},
-            unix_micros(max(_cdc_batch)),
+            unix_micros(max(_cdc_loaded_at)),
             count(*) {{ good }},
-            count(_cdc_batch) = count(*) and min(_cdc_batch) = max(_cdc_batch),
-            count_if(_cdc_absent is not null) {{ good }}
+            count(_cdc_loaded_at) = count(*) and min(_cdc_loaded_at) = max(_cdc_loaded_at),
+            count_if(_cdc_missing_columns is not null) {{ good }}
             {%- endif %}
             {%- if last_sequence %},
             min({{ spark_cdc._place_of_retraction() }}) {{ good }} > {{ last }},
@@ -89,7 +89,7 @@
             {%- if tells_keys %},
             {%- set name = spark_cdc._listed_key(table) %}
             {%- set values = [spark_cdc._quote(name), spark_cdc._key_before(name)] %}
-            count_if({{ spark_cdc._has_effect(table.key) }}) {{ good }},
+            count_if({{ spark_cdc._is_key_operation(table.key) }}) {{ good }},
             {{ spark_cdc._key_list(values, good) if lists_keys else 'approx_count_distinct(' ~ values[0] ~ ') ' ~ good }}
             {%- endif %}
         from {{ all_changes }}
@@ -99,14 +99,14 @@
     {{- return({
         'count': found[0] | int,
         'truncates': found[1] | int,
-        'last_batch': (found[2] or 0) | int if not is_first else 0,
+        'last_loaded_at': (found[2] or 0) | int if not is_first else 0,
         'good': found[3] | int if not is_first else none,
-        'batch': found[2] | int if not is_first and found[4] else none,
+        'loaded_at': found[2] | int if not is_first and found[4] else none,
         'are_whole': not is_first and found[5] == 0,
         'are_last': (last_sequence and found[6]) or false,
         'last_sequence': found[7] if last_sequence else none,
         'stored_up_to': last_sequence,
-        'effects': found[8] if tells_keys else none,
+        'operations': found[8] if tells_keys else none,
         'key_list': found[9] if tells_keys and lists_keys else none,
         'key_count': found[9] if tells_keys and not lists_keys else 0,
     }) -}}
@@ -117,20 +117,20 @@
     time: a batch is one commit.
 -#}
 {%- macro _new_changes(temporaries, read, all_changes, is_read_often=true) -%}
-    {%- set of_batch = spark_cdc._of_this_run('_cdc_batch = timestamp_micros(' ~ read.news.batch ~ ')', '_cdc_batch') -%}
+    {%- set of_loaded_at = spark_cdc._of_this_run('_cdc_loaded_at = timestamp_micros(' ~ read.pending.loaded_at ~ ')', '_cdc_loaded_at') -%}
     {%- set query = 'select * from ' ~ all_changes ~ ' where _cdc_error is null and '
-        ~ (of_batch if read.news.batch else read.condition) -%}
-    {{- return('(' ~ query ~ ')' if read.news.batch and not is_read_often else spark_cdc._cached_view(temporaries, 'new', query)) -}}
+        ~ (of_loaded_at if read.pending.loaded_at else read.condition) -%}
+    {{- return('(' ~ query ~ ')' if read.pending.loaded_at and not is_read_often else spark_cdc._cached_view(temporaries, 'new', query)) -}}
 {%- endmacro -%}
 
 {#-
-    The highest sequence that a table's rows have, as its property says it, so that a run whose changes all come behind it need
+    The highest sequence that a table's rows have, as its property says it, so that a run whose changes all come after it need
     not look at the rows. Looked for in the table where it is not known, and only where it is of use.
 -#}
-{%- macro _last_sequence(table, news, target_relation) -%}
+{%- macro _last_sequence(table, pending, target_relation) -%}
     {%- set is_of_use = table.options.get('hard_deletes', 'new_record') == 'new_record' -%}
-    {%- if not is_of_use or (news or {}).last_sequence -%}
-        {{- return((news or {}).last_sequence or none) -}}
+    {%- if not is_of_use or (pending or {}).last_sequence -%}
+        {{- return((pending or {}).last_sequence or none) -}}
     {%- endif -%}
     {{- return(run_query(
         'select array_join(max(' ~ table.last_sequence ~ "), ',') from " ~ target_relation ~ ' as stored where ' ~ table.last_row

@@ -1,73 +1,73 @@
 {#-
     The rows of a current table that needs nothing of its own but how far each key has come, as `_rows_to_merge` gives them: where
-    every new change says its whole row, or that there is none, and comes behind the stored one, the newest of a key is its row.
+    every new change says its whole row, or that there is none, and comes after the stored one, the newest of a key is its row.
     Most batches of most tables are such, and the table's other columns need not be read for them; nor any, where all new changes
-    come behind all that the table has. None where a change needs more, which `_changed_rows` does: a value of the row before it,
+    come after all that the table has. None where a change needs more, which `_changed_rows` does: a value of the row before it,
     a place before the stored row, a truncate at any time.
 -#}
 {%- macro _newest_rows(table, read, all_changes, target_relation, file_format, temporaries) -%}
-    {%- set news = read.news -%}
-    {%- if table.has_truncates or not news.are_whole -%}
+    {%- set pending = read.pending -%}
+    {%- if table.has_truncates or not pending.are_whole -%}
         {{- return(none) -}}
     {%- elif not table.newest_is_row -%}
         {{- return(spark_cdc._newest_versions(table, read, all_changes, target_relation, file_format, temporaries)) -}}
     {%- endif -%}
     {%- set new_changes = spark_cdc._new_changes(temporaries, read, all_changes, is_read_often=false) -%}
-    {%- set effects = spark_cdc._effects_in_place(table, news, new_changes, target_relation) -%}
+    {%- set operations = spark_cdc._operations_in_place(table, pending, new_changes, target_relation) -%}
     {#- The keys are those of these very changes: a batch is one commit. Of so many none are listed anyway. -#}
-    {%- set has_many_keys = news.key_count > 1.25 * spark_cdc._most_listed_keys() -%}
-    {%- set is_read_once = news.batch and news.are_last and news.effects and (news.key_list or has_many_keys) -%}
-    {%- set newest = '(' ~ effects ~ ')' if is_read_once else spark_cdc._cached_view(temporaries, 'newest', effects) -%}
-    {%- if not news.are_last and spark_cdc._has_rows(newest ~ ' where _cdc_is_late') -%}
+    {%- set has_many_keys = pending.key_count > 1.25 * spark_cdc._most_listed_keys() -%}
+    {%- set is_read_once = pending.loaded_at and pending.are_last and pending.operations and (pending.key_list or has_many_keys) -%}
+    {%- set newest = '(' ~ operations ~ ')' if is_read_once else spark_cdc._cached_view(temporaries, 'newest', operations) -%}
+    {%- if not pending.are_last and spark_cdc._has_rows(newest ~ ' where _cdc_is_late_arriving') -%}
         {{- return(none) -}}
     {%- endif -%}
     {%- set rows = '(select ' ~ spark_cdc._quoted(table.columns_of(table.columns)) ~ ', false as _cdc_is_obsolete from '
         ~ newest ~ ' where _cdc_is_newest)' -%}
     {%- if is_read_once -%}
-        {{- return({'rows': rows, 'condition': spark_cdc._is_listed(table, news.key_list), 'are_open': false}) -}}
+        {{- return({'rows': rows, 'condition': spark_cdc._is_listed(table, pending.key_list), 'are_open': false}) -}}
     {%- endif -%}
     {{- return(spark_cdc._rows_to_merge(table, rows)) -}}
 {%- endmacro -%}
 
 {#-
-    The same for a history, where all new changes come behind all that it has: each key goes on from its open version, and each of
+    The same for a history, where all new changes come after all that it has: each key goes on from its open version, and each of
     these ends or is confirmed, so that the rows that were made need not be held beside those that are stored.
 -#}
 {%- macro _newest_versions(table, read, all_changes, target_relation, file_format, temporaries) -%}
-    {%- if not read.news.are_last or table.options.hard_deletes != 'new_record' -%}
+    {%- if not read.pending.are_last or table.options.hard_deletes != 'new_record' -%}
         {{- return(none) -}}
     {%- endif -%}
     {%- set table = dict(table, patched=[]) -%}
     {%- set new_changes = spark_cdc._new_changes(temporaries, read, all_changes, is_read_often=false) -%}
-    {%- set effects = '(' ~ spark_cdc._batch(table, new_changes, target_relation, finds_late=false) ~ ')' -%}
+    {%- set operations = '(' ~ spark_cdc._batch(table, new_changes, target_relation, finds_late_arriving=false) ~ ')' -%}
     {%- set rows = spark_cdc._scratch_table(temporaries, target_relation, 'rows', file_format,
-        'select *, false as _cdc_is_obsolete, _cdc_sequence <= ' ~ spark_cdc._sequence_literal(read.news.stored_up_to)
-        ~ ' as _cdc_is_stored from (' ~ spark_cdc._table_rows(table, effects, all_changes, false, true) ~ ')'
+        'select *, false as _cdc_is_obsolete, _cdc_sequence <= ' ~ spark_cdc._sequence_literal(read.pending.stored_up_to)
+        ~ ' as _cdc_is_stored from (' ~ spark_cdc._table_rows(table, operations, all_changes, false, true) ~ ')'
     ) -%}
     {{- return(spark_cdc._rows_to_merge(table, rows, are_open=true)) -}}
 {%- endmacro -%}
 
-{#- New effects: whether each is its key's last, and whether it is not behind the stored row. -#}
-{%- macro _effects_in_place(table, news, new_changes, target_relation) -%}
+{#- New operations: whether each is its key's last, and whether it is not after the stored row. -#}
+{%- macro _operations_in_place(table, pending, new_changes, target_relation) -%}
     select
-        {{ spark_cdc._quoted(table.columns_of(table.columns), 'effects.') }},
-        lead(effects._cdc_sequence) over (
-            partition by {{ spark_cdc._quoted(table.key, 'effects.') }}
-            order by {{ spark_cdc._order_of_effects('effects.') }}
+        {{ spark_cdc._quoted(table.columns_of(table.columns), 'operations.') }},
+        lead(operations._cdc_sequence) over (
+            partition by {{ spark_cdc._quoted(table.key, 'operations.') }}
+            order by {{ spark_cdc._order_of_operations('operations.') }}
         ) is null as _cdc_is_newest
-        {%- if not news.are_last %},
-        coalesce(effects._cdc_sequence <= stored._cdc_sequence, false)
-            {{- ' or effects._cdc_sequence <= ' ~ spark_cdc._sequence_literal(table.deleted_keys_gone) if table.deleted_keys_gone }}
-            as _cdc_is_late
+        {%- if not pending.are_last %},
+        coalesce(operations._cdc_sequence <= stored._cdc_sequence, false)
+            {{- ' or operations._cdc_sequence <= ' ~ spark_cdc._sequence_literal(table.deleted_keys_gone) if table.deleted_keys_gone }}
+            as _cdc_is_late_arriving
         {%- endif %}
-    from ({{ spark_cdc._effects(new_changes, table.key, table.columns) }}) as effects
-    {%- if not news.are_last %}
+    from ({{ spark_cdc._key_operations(new_changes, table.key, table.columns) }}) as operations
+    {%- if not pending.are_last %}
     left join (
         select {{ spark_cdc._quoted(table.key, 'stored.') }}, stored._cdc_sequence
         from {{ target_relation }} as stored
-        left semi join ({{ spark_cdc._effects(new_changes, table.key, table.key) }}) as touched
+        left semi join ({{ spark_cdc._key_operations(new_changes, table.key, table.key) }}) as touched
             on {{ spark_cdc._same_key(table.key, 'stored', 'touched') }}
     ) as stored
-        on {{ spark_cdc._same_key(table.key, 'effects', 'stored') }}
+        on {{ spark_cdc._same_key(table.key, 'operations', 'stored') }}
     {%- endif %}
 {%- endmacro -%}

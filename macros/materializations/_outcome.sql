@@ -7,11 +7,11 @@
     {%- do store_raw_result(name='main', message=outcome, code=none, rows_affected=none) -%}
 {%- endmacro -%}
 
-{#- Of a `cdc_log`, once its rows are there. -#}
+{#- Of a `cdc_append`, once its rows are there. -#}
 {%- macro _outcome_of_log(relation, is_nothing_new) -%}
     {%- set kind = spark_cdc._kind_of(model) -%}
-    {%- if kind == 'changes' and spark_cdc._fills_back() -%}
-        {{- return('filled back') -}}
+    {%- if kind == 'changes' and spark_cdc._is_backfill() -%}
+        {{- return('backfilled') -}}
     {%- elif is_nothing_new -%}
         {{- return('nothing new') -}}
     {%- elif kind == 'messages' -%}
@@ -19,7 +19,7 @@
     {%- elif kind == 'changes' -%}
         {{- return(spark_cdc._outcome_of_changes(relation)) -}}
     {%- endif -%}
-    {{- return(spark_cdc._outcome_of_accounts(relation, kind == 'run_summary')) -}}
+    {{- return(spark_cdc._outcome_of_reconciliation(relation, kind == 'run_summary')) -}}
 {%- endmacro -%}
 
 {#- A message is unrouted where no changes model of the project reads its table. -#}
@@ -35,12 +35,12 @@
                 when kind not in ('rows', 'truncate') then 'control'
                 when coalesce({{ is_routed | join(' or ') or 'false' }}, false) then 'routed'
                 else 'unrouted'
-            end as account,
+            end as outcome,
             error.code as code,
             count(*) as rows
         from {{ relation }}
-        where {{ spark_cdc._is_of_this_run('batch') }}
-        group by account, code
+        where {{ spark_cdc._is_of_this_run('loaded_at') }}
+        group by outcome, code
         order by rows desc, code
     {%- endset -%}
     {{- return(spark_cdc._counted_in_words(query, ['routed', 'control', 'unrouted', 'rejected'])) -}}
@@ -48,22 +48,22 @@
 
 {%- macro _outcome_of_changes(relation) -%}
     {%- set query -%}
-        select if(_cdc_error is null, 'read', 'rejected') as account, _cdc_error.code as code, count(*) as rows
+        select if(_cdc_error is null, 'read', 'rejected') as outcome, _cdc_error.code as code, count(*) as rows
         from {{ relation }}
-        where {{ spark_cdc._is_of_this_run('_cdc_batch') }}
-        group by account, code
+        where {{ spark_cdc._is_of_this_run('_cdc_loaded_at') }}
+        group by outcome, code
         order by rows desc, code
     {%- endset -%}
     {{- return(spark_cdc._counted_in_words(query, ['rejected'], 'row change')) -}}
 {%- endmacro -%}
 
-{#- Of a ledger or a run summary: its rows of this run, which are few. -#}
-{%- macro _outcome_of_accounts(relation, has_details) -%}
-    {%- set accounts = ['read'] + spark_cdc._account_names() -%}
+{#- Of a run ledger or a run summary: its rows of this run, which are few. -#}
+{%- macro _outcome_of_reconciliation(relation, has_details) -%}
+    {%- set outcomes = ['read'] + spark_cdc._outcome_names() -%}
     {%- set query -%}
         select
-            {%- for account in accounts %}
-            sum({{ account }}),
+            {%- for outcome in outcomes %}
+            sum({{ outcome }}),
             {%- endfor %}
             {%- if has_details %}
             array_join(array_sort(array_distinct(flatten(collect_list(map_keys(rejected_codes))))), ', '),
@@ -78,7 +78,7 @@
             0
             {%- endif %}
         from {{ relation }}
-        where {{ spark_cdc._is_of_this_run('batch') }}
+        where {{ spark_cdc._is_of_this_run('loaded_at') }}
     {%- endset -%}
     {%- set found = run_query(query).rows[0].values() | list -%}
     {%- if not found[0] -%}
@@ -86,10 +86,10 @@
     {%- endif -%}
     {%- set codes, names, undeclared = found[-3:] -%}
     {%- set parts = [] -%}
-    {%- for account in accounts[1:] -%}
+    {%- for outcome in outcomes[1:] -%}
         {%- set count = (found[loop.index] or 0) | int -%}
         {%- if count -%}
-            {%- do parts.append(count ~ ' ' ~ account ~ (' (' ~ codes ~ ')' if account == 'rejected' and codes else '')) -%}
+            {%- do parts.append(count ~ ' ' ~ outcome ~ (' (' ~ codes ~ ')' if outcome == 'rejected' and codes else '')) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- if undeclared -%}
@@ -100,12 +100,12 @@
 
 {#- Of a current or history table. `rows` is what its MERGE wrote, as `_rows_to_merge` gives it. -#}
 {%- macro _outcome_of_table(target_relation, read, is_first, rows) -%}
-    {%- set news = read.news -%}
+    {%- set pending = read.pending -%}
     {%- if is_first -%}
         {#- answered from the metadata of a table that was just made -#}
         {%- set built = run_query('select count(*) from ' ~ target_relation).rows[0][0] | int -%}
-        {{- return(spark_cdc._number_of(news.count if news else 0, 'row change') ~ ': ' ~ spark_cdc._number_of(built, 'row') ~ ' built') -}}
-    {%- elif news is none -%}
+        {{- return(spark_cdc._number_of(pending.count if pending else 0, 'row change') ~ ': ' ~ spark_cdc._number_of(built, 'row') ~ ' built') -}}
+    {%- elif pending is none -%}
         {{- return('nothing new') -}}
     {%- endif -%}
     {%- set parts = [] -%}
@@ -114,17 +114,17 @@
         {%- set most = spark_cdc._most_listed_keys() -%}
         {%- do parts.append(('more than ' if count > most) ~ spark_cdc._number_of([count, most] | min, 'row') ~ ' merged') -%}
     {%- else -%}
-        {%- do parts.append(news.good ~ ' merged' if rows else 'no row changes') -%}
+        {%- do parts.append(pending.good ~ ' merged' if rows else 'no row changes') -%}
     {%- endif -%}
-    {%- if news.good is not none and news.count > news.good -%}
-        {%- do parts.append((news.count - news.good) ~ ' rejected') -%}
+    {%- if pending.good is not none and pending.count > pending.good -%}
+        {%- do parts.append((pending.count - pending.good) ~ ' rejected') -%}
     {%- endif -%}
     {%- set again = ', all of them read again' if read.condition == 'true' else '' -%}
-    {{- return(spark_cdc._number_of(news.count, 'row change') ~ again ~ ': ' ~ parts | join(', ')) -}}
+    {{- return(spark_cdc._number_of(pending.count, 'row change') ~ again ~ ': ' ~ parts | join(', ')) -}}
 {%- endmacro -%}
 
-{#- Of a query of account, code and rows: '15 read: 12 routed, 3 rejected (broken_json 2, unknown_op 1)'. -#}
-{%- macro _counted_in_words(query, accounts, what=none) -%}
+{#- Of a query of outcome, code and rows: '15 read: 12 routed, 3 rejected (broken_json 2, unknown_op 1)'. -#}
+{%- macro _counted_in_words(query, outcomes, what=none) -%}
     {%- set counts, codes, parts = {}, [], [] -%}
     {%- for row in run_query(query).rows -%}
         {%- do counts.update({row[0]: counts.get(row[0], 0) + row[2] | int}) -%}
@@ -132,8 +132,8 @@
             {%- do codes.append(row[1] ~ ' ' ~ row[2] | int) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- for account in accounts if account in counts -%}
-        {%- do parts.append(counts[account] ~ ' ' ~ account ~ (' (' ~ codes | join(', ') ~ ')' if account == 'rejected')) -%}
+    {%- for outcome in outcomes if outcome in counts -%}
+        {%- do parts.append(counts[outcome] ~ ' ' ~ outcome ~ (' (' ~ codes | join(', ') ~ ')' if outcome == 'rejected')) -%}
     {%- endfor -%}
     {%- set count = counts.values() | sum -%}
     {%- if not count -%}
@@ -148,6 +148,6 @@
 {%- endmacro -%}
 
 {#- Condition on the rows that this run has appended: they lie in files of their own, and the lake opens no other. -#}
-{%- macro _is_of_this_run(batch) -%}
-    {{- return(spark_cdc._of_this_run(batch ~ ' = ' ~ spark_cdc._batch_started_at(), batch)) -}}
+{%- macro _is_of_this_run(loaded_at) -%}
+    {{- return(spark_cdc._of_this_run(loaded_at ~ ' = ' ~ spark_cdc._loaded_at(), loaded_at)) -}}
 {%- endmacro -%}

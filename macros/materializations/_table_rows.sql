@@ -1,16 +1,16 @@
-{#- The query of a table's rows from effects: `table` as `_apply_changes` has it. -#}
-{%- macro _table_rows(table, effects, all_changes, carries_over, are_whole=false) -%}
+{#- The query of a table's rows from operations: `table` as `_apply_changes` has it. -#}
+{%- macro _table_rows(table, operations, all_changes, carries_over, are_whole=false) -%}
     {{- return(table.rows_of(
-        effects, all_changes, table.key, table.columns, carries_over, table.variants, spark_cdc._patched_in(table, effects),
+        operations, all_changes, table.key, table.columns, carries_over, table.variants, spark_cdc._patched_in(table, operations),
         table.options, are_whole
     )) -}}
 {%- endmacro -%}
 
-{#- Those of a table's columns that its effects patch: mostly none, and then nothing of this is computed. -#}
-{%- macro _patched_in(table, effects) -%}
+{#- Those of a table's columns that its operations patch: mostly none, and then nothing of this is computed. -#}
+{%- macro _patched_in(table, operations) -%}
     {%- set patched = [] -%}
     {%- if table.patched -%}
-        {%- for row in run_query('select distinct explode(map_keys(_cdc_patches)) from ' ~ effects).rows -%}
+        {%- for row in run_query('select distinct explode(map_keys(_cdc_patches)) from ' ~ operations).rows -%}
             {%- do patched.append(row[0]) -%}
         {%- endfor -%}
     {%- endif -%}

@@ -1,11 +1,11 @@
 {#-
     The latest state of each key (SCD1), from a changes model. Model body: `select * from {{ ref('..._changes') }}`.
 
-    config(unique_key=[...], file_format='iceberg'|'delta', on_schema_change=..., origins_share_keys=false)
+    config(unique_key=[...], file_format='iceberg'|'delta', on_schema_change=..., source_tables_share_keys=false)
 
     Deleted keys stay, with `_cdc_is_deleted`: select `where not _cdc_is_deleted` for the live rows. Of changes from several
-    source tables `_cdc_origin` is part of the key unless origins_share_keys is true.
+    source tables `_cdc_source_table` is part of the key unless source_tables_share_keys is true.
 -#}
 {%- materialization cdc_current, adapter='spark' -%}
-    {{ return(spark_cdc._apply_changes(spark_cdc._form('cdc_current'))) }}
+    {{ return(spark_cdc._apply_changes(spark_cdc._target_kind('cdc_current'))) }}
 {%- endmaterialization -%}

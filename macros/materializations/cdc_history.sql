@@ -1,7 +1,7 @@
 {#-
     Every version of each key (SCD2), from a changes model. Model body: `select * from {{ ref('..._changes') }}`.
 
-    config(unique_key=[...], file_format='iceberg'|'delta', on_schema_change=..., origins_share_keys=false,
+    config(unique_key=[...], file_format='iceberg'|'delta', on_schema_change=..., source_tables_share_keys=false,
            track_columns=[...], keep_unchanged=false, hard_deletes='new_record'|'invalidate'|'ignore')
 
     One row is one version, valid over [valid_from, valid_to); valid_to is null while it is open. A delete closes the version
@@ -12,9 +12,9 @@
     hard_deletes        as a dbt snapshot says it. new_record: as above. invalidate: a delete closes the version and opens none.
                         ignore: the version stays open, `_cdc_is_deleted` tells that the row is gone. With the last two a key
                         whose first change is a delete begins with a version of no length, valid at no time
-    origins_share_keys  of changes from several source tables, true: `_cdc_origin` is not part of the key
+    source_tables_share_keys  of changes from several source tables, true: `_cdc_source_table` is not part of the key
     Another value of these needs a run with --full-refresh.
 -#}
 {%- materialization cdc_history, adapter='spark' -%}
-    {{ return(spark_cdc._apply_changes(spark_cdc._form('cdc_history'))) }}
+    {{ return(spark_cdc._apply_changes(spark_cdc._target_kind('cdc_history'))) }}
 {%- endmaterialization -%}

@@ -2,16 +2,16 @@
     Raw messages -> the same messages with their envelope read: the text of the CTEs `raw_messages`, with some `reading` those up
     to `new_messages`, then those of `_envelopes_of`; the caller adds its own `select`. Every macro that reads raw messages calls it.
 
-    `leaves_out` names columns of `_header_columns` that the caller does not read. `finds_taken_offsets` makes a message an error
+    `leaves_out` names columns of `_header_columns` that the caller does not read. `finds_reused_offsets` makes a message an error
     where another one stands at its place.
 -#}
 {%- macro _envelope(
-    relation, fmt, raw_columns, reading=none, leaves_out=[], finds_taken_offsets=false
+    relation, fmt, raw_columns, reading=none, leaves_out=[], finds_reused_offsets=false
 ) -%}
     {%- set raw = spark_cdc._raw_columns(raw_columns) -%}
     {%- set is_joined = reading and not spark_cdc._condition_says_all(reading) -%}
     {%- set messages = 'new_messages' if is_joined else 'raw_messages' -%}
-    {%- set finds_taken_offsets = finds_taken_offsets and spark_cdc._may_be_taken(reading) -%}
+    {%- set finds_reused_offsets = finds_reused_offsets and spark_cdc._may_be_reused(reading) -%}
     {%- set condition = spark_cdc._read_condition(reading.partitions, raw, reading.read_again) if reading -%}
 raw_messages as (
 
@@ -34,11 +34,11 @@ raw_messages as (
 {{ spark_cdc._new_messages_ctes(reading) }}
 
 {% endif -%}
-{% if finds_taken_offsets -%}
-{{ spark_cdc._taken_offsets_ctes(messages, reading) }}
+{% if finds_reused_offsets -%}
+{{ spark_cdc._reused_offsets_ctes(messages, reading) }}
 
 {% endif -%}
 {{ spark_cdc._envelopes_of(
-    'placed_messages' if finds_taken_offsets else messages, fmt, leaves_out, finds_taken_offsets
+    'placed_messages' if finds_reused_offsets else messages, fmt, leaves_out, finds_reused_offsets
 ) }}
 {%- endmacro -%}

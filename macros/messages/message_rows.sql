@@ -6,7 +6,7 @@
     A row is a struct, the same for all formats:
 
     op        insert, update, delete or snapshot
-    half      before or after, of one of the two messages of an update
+    update_part  before or after, of one of the two messages of an update
     image     map<string,string>: the row after the change, or of a delete as it was; a number by its own text
     before    map<string,string>: the row before an update or a delete, or the part of it that the message has
     old_key   array<string>, of an update: the columns of which the message has the value before. See `_format`
@@ -75,7 +75,7 @@ message_rows as (
 {#- The fields of a row in a messages model, and their types. -#}
 {%- macro _row_fields() -%}
     {{- return({
-        'op': 'string', 'half': 'string', 'image': 'map<string,string>', 'before': 'map<string,string>', 'old_key': 'array<string>',
+        'op': 'string', 'update_part': 'string', 'image': 'map<string,string>', 'before': 'map<string,string>', 'old_key': 'array<string>',
         'complete': 'boolean', 'absent_is_error': 'boolean', 'patches': 'map<string,string>', 'old_key_told_apart': 'boolean',
         'op_columns_of_others': 'array<string>',
     }) -}}

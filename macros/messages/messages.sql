@@ -11,10 +11,10 @@
     op as the vendor writes it;
     sequence (the vendor's order in parts); committed_at; transaction_id; key_columns; column_types; ddl;
     error (code, detail), which is not null exactly for unreadable messages; rows (the row changes in it, exact and untyped: see
-    `_message_rows`); batch (when the run that read it began); seen
+    `_message_rows`); loaded_at (when the run that read it began); read_positions
     (what its topic and partition held then: by it the next run knows what is new).
 
-    A model that is a `cdc_log` reads each message of the raw table once, also one that lands behind others or lands again.
+    A model that is a `cdc_append` reads each message of the raw table once, also one that lands late or lands again.
 -#}
 {%- macro messages(relation=none, format=none, dialect=none, raw_columns=none) -%}
     {%- do spark_cdc._require_arguments('messages', varargs, kwargs, ['relation', 'format', 'dialect', 'raw_columns']) -%}
@@ -31,7 +31,7 @@
     {%- do spark_cdc._refuse_append_of_other_arguments('messages') -%}
     {%- do spark_cdc._require_raw_table('messages', relation, raw_columns) -%}
     {%- if spark_cdc._is_run() and spark_cdc._is_full_refresh() -%}
-        {%- do spark_cdc._refuse_to_lose_history(
+        {%- do spark_cdc._refuse_history_loss(
             'messages', spark_cdc._positions_of_messages(this), spark_cdc._positions_of_messages(relation, raw_columns), relation
         ) -%}
     {%- endif -%}
@@ -47,31 +47,31 @@
 {%- macro spark__messages(relation, fmt, raw_columns) -%}
     {%- set is_kept = spark_cdc._is_log() -%}
     {%- set reading = none -%}
-    {%- if spark_cdc._goes_on() -%}
-        {%- set seen_before = spark_cdc._seen_before(relation, 'topic', 'seen', [fmt.name, fmt.named_dialect, raw_columns]) -%}
-        {%- set partitions = spark_cdc._partitions_to_read(relation, raw_columns, seen_before) -%}
+    {%- if spark_cdc._is_incremental_run() -%}
+        {%- set read_before = spark_cdc._positions_read_before(relation, 'topic', 'read_positions', [fmt.name, fmt.named_dialect, raw_columns]) -%}
+        {%- set partitions = spark_cdc._partitions_to_read(relation, raw_columns, read_before) -%}
         {%- if not partitions and spark_cdc._is_run() -%}
             {{- return(spark_cdc._nothing_new()) -}}
         {%- endif -%}
         {%- set reading = {
             'partitions': partitions,
             'counts_copies': true,
-            'positions_read': "select topic, partition, offset, timestamp, error.code <=> 'offset_taken' as is_taken from " ~ this,
+            'positions_read': "select topic, partition, offset, timestamp, error.code <=> 'offset_reused' as is_reused from " ~ this,
             'values_unread': "select topic, partition, offset, timestamp, xxhash64(value) as value_hash from " ~ this
                 ~ " where kind = 'unreadable'",
-            'seen_comment': spark_cdc._seen_comment(seen_before, partitions),
+            'read_positions_comment': spark_cdc._read_positions_comment(read_before, partitions),
         } if partitions else none -%}
     {%- endif -%}
-with {{ spark_cdc._envelope(relation, fmt, raw_columns, reading=reading, finds_taken_offsets=true) }},
+with {{ spark_cdc._envelope(relation, fmt, raw_columns, reading=reading, finds_reused_offsets=true) }},
 
 {{ spark_cdc._message_rows(fmt) }}
-{%- set joins_seen = spark_cdc._joins_seen(is_kept, reading) %}
-{%- if joins_seen %},
+{%- set joins_read_positions = spark_cdc._joins_read_positions(is_kept, reading) %}
+{%- if joins_read_positions %},
 
-{{ spark_cdc._seen_cte('raw_messages', reading) }}
+{{ spark_cdc._read_positions_cte('raw_messages', reading) }}
 {%- endif %}
 
-select {{ '/*+ broadcast(topics_seen) */' if joins_seen }}
+select {{ '/*+ broadcast(topics_read) */' if joins_read_positions }}
     message_rows.topic,
     partition,
     offset,
@@ -86,20 +86,20 @@ select {{ '/*+ broadcast(topics_seen) */' if joins_seen }}
     {%- endfor %}
     error,
     rows,
-    batch,
-    {{ spark_cdc._as_seen(spark_cdc._partitions_seen('message_rows.topic', reading) ~ '[partition]')
-        if is_kept else 'cast(null as string)' }} as seen
+    loaded_at,
+    {{ spark_cdc._as_read_positions(spark_cdc._partitions_read('message_rows.topic', reading) ~ '[partition]')
+        if is_kept else 'cast(null as string)' }} as read_positions
 from message_rows
-{%- if joins_seen %}
-left join topics_seen on message_rows.topic <=> topics_seen.topic
+{%- if joins_read_positions %}
+left join topics_read on message_rows.topic <=> topics_read.topic
 {%- endif %}
-{{ reading.seen_comment if reading }}
+{{ reading.read_positions_comment if reading }}
 {%- endmacro -%}
 
 {#- Columns of a messages model that a changes model reads. -#}
 {%- macro _message_columns() -%}
     {{- return(
         ['topic', 'partition', 'offset', 'timestamp', 'key', 'value', 'headers', 'kind']
-        + spark_cdc._header_columns() | list + ['error', 'rows', 'batch']
+        + spark_cdc._header_columns() | list + ['error', 'rows', 'loaded_at']
     ) -}}
 {%- endmacro -%}

@@ -1,15 +1,15 @@
 {#-
     The CTE `message_rows` as `_message_rows` makes it, read from a messages model; with some `reading` the new ones. `where` is a
-    condition on them. `keeps_batch` is true where `batch` stays the run that read the message, and is else this run.
+    condition on them. `keeps_loaded_at` is true where `loaded_at` stays the run that read the message, and is else this run.
 -#}
-{%- macro _stored_messages(relation, where, reading=none, keeps_batch=true) -%}
+{%- macro _stored_messages(relation, where, reading=none, keeps_loaded_at=true) -%}
     {%- set raw = spark_cdc._raw_columns({'headers': 'headers'}) -%}
     {%- set is_joined = reading and not spark_cdc._condition_says_all(reading) -%}
     {%- set conditions = [where, spark_cdc._read_condition(reading.partitions, raw, reading.read_again) if reading] -%}
 raw_messages as (
 
     select
-        {%- for name in spark_cdc._message_columns() if keeps_batch or name != 'batch' %}
+        {%- for name in spark_cdc._message_columns() if keeps_loaded_at or name != 'loaded_at' %}
         {{ name }}{{ ',' if not loop.last }}
         {%- endfor %}
     from {{ relation }}
@@ -27,9 +27,9 @@ message_rows as (
 
     select *
     from {{ 'new_messages' if is_joined else 'raw_messages' }}
-    {%- if not keeps_batch %}
+    {%- if not keeps_loaded_at %}
     -- explode, so that the code which Spark generates for one run serves the next, too
-    lateral view explode(array({{ spark_cdc._batch_started_at() }})) run as batch
+    lateral view explode(array({{ spark_cdc._loaded_at() }})) run as loaded_at
     {%- endif %}
 
 )

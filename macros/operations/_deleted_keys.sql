@@ -1,6 +1,6 @@
 {#-
     Deleted keys of a current table leave it, and its property spark_cdc.deleted_keys_gone says up to which sequence: a key that
-    the table does not have and that gets a change from before is built anew from all its changes, and finds its delete there.
+    the table does not have and that gets a change from before is rebuilt from all its changes, and finds its delete there.
 
     The property is set before the rows go: a crash in between only makes a run look twice.
 -#}

@@ -56,7 +56,7 @@
             'select ' ~ raw[0] ~ ' as topic, ' ~ raw[1] ~ ' as partition, ' ~ raw[2] ~ ' as offset from ' ~ raw_table
         ) -%}
     {%- endfor -%}
-    {%- set order = (spark_cdc._seen('seen') ~ ' desc, ' if not is_source else '') ~ '_cdc_offset desc' -%}
+    {%- set order = (spark_cdc._read_positions('read_positions') ~ ' desc, ' if not is_source else '') ~ '_cdc_offset desc' -%}
     {%- set query -%}
     with
     read_by as (
@@ -129,7 +129,7 @@
     {%- if table is none -%}
         {{- return(reader.name ~ ' is not built yet, or is a view, which reads them again with each query.') -}}
     {%- elif reader.config.materialized not in spark_cdc._logs() -%}
-        {{- return(reader.name ~ ' is made from all of them in each run: write materialized=\'cdc_log\'.') -}}
+        {{- return(reader.name ~ ' is made from all of them in each run: write materialized=\'cdc_append\'.') -}}
     {%- elif node.resource_type == 'source' and node.unique_id not in reader.depends_on.nodes -%}
         {%- set views = [] -%}
         {%- for id in reader.depends_on.nodes if id in graph.nodes and spark_cdc._reads(graph.nodes[id], node.unique_id) -%}

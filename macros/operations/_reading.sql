@@ -37,11 +37,11 @@
 
 {%- macro _count_read(node, reading) -%}
     {{- return(run_query(
-        'select count_if(_cdc_batch <= timestamp_micros(' ~ reading.read.batch ~ ')) from (' ~ render(node.raw_code) ~ ')'
+        'select count_if(_cdc_loaded_at <= timestamp_micros(' ~ reading.read.loaded_at ~ ')) from (' ~ render(node.raw_code) ~ ')'
     ).rows[0][0] | int) -}}
 {%- endmacro -%}
 
-{%- macro _count_anew(readings) -%}
+{%- macro _count_again(readings) -%}
     {%- for reading in readings -%}
         {%- set read = dict(reading.read, count=spark_cdc._count_read(reading.node, reading)) -%}
         {%- call statement('set_read') -%}

@@ -36,7 +36,7 @@
         ) -%}
     {%- endfor -%}
     {%- set unknown = run_query(
-        'select * from (' ~ given ~ ') as given left anti join (' ~ spark_cdc._effects(all_changes, table.key, table.key)
+        'select * from (' ~ given ~ ') as given left anti join (' ~ spark_cdc._key_operations(all_changes, table.key, table.key)
         ~ ') as every on ' ~ spark_cdc._same_key(table.key, 'given', 'every') ~ ' left anti join ' ~ relation ~ ' as stored on '
         ~ spark_cdc._same_key(table.key, 'given', 'stored')
     ).rows -%}
@@ -69,7 +69,7 @@
     {%- set everything = spark_cdc._has_rows(all_changes ~ " where _cdc_op = 'truncate' and " ~ place) -%}
     {%- set place = 'true' if everything else place -%}
     select {{ spark_cdc._quoted(table.key) }}
-    from ({{ spark_cdc._effects(all_changes, table.key, table.key) }})
+    from ({{ spark_cdc._key_operations(all_changes, table.key, table.key) }})
     where {{ place }}
 
     union all
@@ -79,12 +79,12 @@
 
 {#- Each key once, and with one between which and others values went all such keys. -#}
 {%- macro _with_joined_keys(table, chosen, all_changes) -%}
-    {%- set late -%}
-    select {{ spark_cdc._quoted(table.key) }}, true as _cdc_is_late, false as _cdc_takes_over, null as _cdc_taken_over_by
+    {%- set late_arriving -%}
+    select {{ spark_cdc._quoted(table.key) }}, true as _cdc_is_late_arriving, false as _cdc_inherits_values, null as _cdc_inherited_by
     from ({{ chosen }})
     {%- endset -%}
-    {%- set anew = spark_cdc._keys_built_anew(table, '(' ~ late ~ ')', all_changes) -%}
+    {%- set rebuilt_keys = spark_cdc._keys_to_rebuild(table, '(' ~ late_arriving ~ ')', all_changes) -%}
     select {{ spark_cdc._quoted(table.key) }}
-    from ({{ anew or chosen }})
+    from ({{ rebuilt_keys or chosen }})
     group by {{ spark_cdc._quoted(table.key) }}
 {%- endmacro -%}

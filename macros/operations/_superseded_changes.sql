@@ -19,7 +19,7 @@
     {%- endif -%}
     {%- set relation = spark_cdc._table_of(node) -%}
     {%- set columns = adapter.get_columns_in_relation(relation) | map(attribute='name') | list -%}
-    {%- set key = spark_cdc._key_with_origin(keys[0], columns, readers[0].config) -%}
+    {%- set key = spark_cdc._key_with_source_table(keys[0], columns, readers[0].config) -%}
     {%- set names = spark_cdc._quoted(key) -%}
     {%- set query -%}
     with
@@ -29,7 +29,7 @@
             *,
             _cdc_op = 'update' and coalesce({{ spark_cdc._key_changes(key) }}, false) as changes_key,
             row_number() over (
-                partition by _cdc_topic, _cdc_partition order by {{ spark_cdc._seen('_cdc_seen') }} desc, _cdc_offset desc
+                partition by _cdc_topic, _cdc_partition order by {{ spark_cdc._read_positions('_cdc_read_positions') }} desc, _cdc_offset desc
             ) as place
         from {{ relation }}
 
@@ -41,7 +41,7 @@
         from changes
         where
             _cdc_error is null
-            and (_cdc_op = 'delete' or (_cdc_op in ('insert', 'update', 'snapshot') and _cdc_absent is null))
+            and (_cdc_op = 'delete' or (_cdc_op in ('insert', 'update', 'snapshot') and _cdc_missing_columns is null))
             and _cdc_committed_at < {{ before }}
         group by {{ names }}
 
@@ -50,8 +50,8 @@
     joined_keys as (
 
         select {{ names }}
-        from ({{ spark_cdc._effects(relation, key, key) }})
-        where _cdc_takes_over or _cdc_taken_over_by is not null
+        from ({{ spark_cdc._key_operations(relation, key, key) }})
+        where _cdc_inherits_values or _cdc_inherited_by is not null
         group by {{ names }}
 
     )

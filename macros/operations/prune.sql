@@ -6,10 +6,10 @@
     sources  raw messages that every messages or changes model over the source has read without an error
     models   messages   of what the raw table no longer has: control messages, and messages whose rows every changes model
                         over it holds without an error
-             changes    under cdc_current alone: changes behind which a later one of the same key says the whole row
+             changes    under cdc_current alone: changes after which a later one of the same key says the whole row
              cdc_current  deleted keys; a change that comes later still finds the delete in the changes model
 
-    Dead letters stay, and halves of updates, messages that no model reads, truncates, all changes under a cdc_history, and of each
+    Dead letters stay, and parts of updates, messages that no model reads, truncates, all changes under a cdc_history, and of each
     topic and partition the row that tells the next run what was read.
 
     older_than_days  by the message's timestamp, of changes and deleted keys by the commit time
@@ -43,7 +43,7 @@
             {%- elif kind == 'changes' -%}
                 {%- set readings = [] if dry_run else spark_cdc._readings_over(node) -%}
                 {%- do spark_cdc._prune_table(node, spark_cdc._superseded_changes(node, before), dry_run) -%}
-                {%- do spark_cdc._count_anew(readings) -%}
+                {%- do spark_cdc._count_again(readings) -%}
             {%- else -%}
                 {%- do spark_cdc._prune_deleted_keys(node, before, dry_run) -%}
             {%- endif -%}
@@ -54,7 +54,7 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{#- Whether it has a table that runs add to; one that each run makes anew needs no pruning. -#}
+{#- Whether it has a table that runs add to; one that each run rebuilds needs no pruning. -#}
 {%- macro _is_kept(node) -%}
     {{- return(node.config.materialized in spark_cdc._logs() + ['cdc_current'] and spark_cdc._table_of(node) is not none) -}}
 {%- endmacro -%}

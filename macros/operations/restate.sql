@@ -1,7 +1,7 @@
 {#-
     dbt run-operation spark_cdc.restate --args '{model: orders, keys: [7, 8]}'
 
-    Builds the rows of some keys of a cdc_current or cdc_history table anew from all their changes, as a full refresh would, and
+    Rebuilds the rows of some keys of a cdc_current or cdc_history table from all their changes, as a full refresh would, and
     leaves the other rows alone. For rows that somebody edited, added or deleted by hand.
 
     model    the model's name
@@ -35,7 +35,7 @@
     {%- set materialization = node.config.materialized -%}
     {%- set settings = spark_cdc._apply_config(materialization, node.config) -%}
     {%- set all_changes = spark_cdc._temporary_view(temporaries, 'changes', render(node.raw_code)) -%}
-    {%- set table = spark_cdc._table(spark_cdc._form(materialization), settings.key, all_changes, node.config) -%}
+    {%- set table = spark_cdc._table(spark_cdc._target_kind(materialization), settings.key, all_changes, node.config) -%}
     {%- set stored = spark_cdc._stored_source_columns(table, relation) -%}
     {%- set table = dict(table, columns=table.columns | select('in', stored) | list) -%}
     {%- set chosen -%}
@@ -47,26 +47,26 @@
     {%- if not dry_run -%}
         {%- do spark_cdc._drop_leftovers(relation) -%}
         {%- set reading = spark_cdc._reading_of(relation, settings.file_format) -%}
-        {%- do spark_cdc._build_keys_anew(table, chosen_keys, all_changes, relation, settings.file_format, temporaries) -%}
+        {%- do spark_cdc._rebuild_keys(table, chosen_keys, all_changes, relation, settings.file_format, temporaries) -%}
         {%- do spark_cdc._keep_reading('restate', relation, settings, reading) -%}
     {%- endif -%}
     {%- do spark_cdc._drop_temporaries(temporaries) -%}
     {%- do print(
-        'spark_cdc.restate: ' ~ number ~ ' keys of ' ~ relation ~ (' would be' if dry_run else ' were') ~ ' built anew.'
+        'spark_cdc.restate: ' ~ number ~ ' keys of ' ~ relation ~ (' would be' if dry_run else ' were') ~ ' rebuilt.'
         ~ (' Run it again with dry_run: false.' if dry_run)
     ) -%}
 {%- endmacro -%}
 
-{%- macro _build_keys_anew(table, keys, all_changes, relation, file_format, temporaries) -%}
+{%- macro _rebuild_keys(table, keys, all_changes, relation, file_format, temporaries) -%}
     {%- set same_key = spark_cdc._same_key(table.key, 'every', 'chosen') -%}
-    {%- set effects = spark_cdc._scratch_table(temporaries, relation, 'effects', file_format,
-        'select every.* from (' ~ spark_cdc._effects(all_changes, table.key, table.columns, table.patched) ~ ') as every left semi join '
+    {%- set operations = spark_cdc._scratch_table(temporaries, relation, 'operations', file_format,
+        'select every.* from (' ~ spark_cdc._key_operations(all_changes, table.key, table.columns, table.patched) ~ ') as every left semi join '
         ~ keys ~ ' as chosen on ' ~ same_key
     ) -%}
-    {%- set carries_over = spark_cdc._has_rows(effects ~ ' where _cdc_takes_over') -%}
+    {%- set carries_over = spark_cdc._has_rows(operations ~ ' where _cdc_inherits_values') -%}
     {%- set rows = spark_cdc._scratch_table(temporaries, relation, 'rows', file_format, spark_cdc._different_rows(
         table,
-        spark_cdc._table_rows(table, effects, all_changes, carries_over),
+        spark_cdc._table_rows(table, operations, all_changes, carries_over),
         'select ' ~ spark_cdc._quoted(table.columns_of(table.columns), 'every.') ~ ' from ' ~ relation ~ ' as every left semi join '
         ~ keys ~ ' as chosen on ' ~ same_key
     )) -%}

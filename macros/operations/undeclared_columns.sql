@@ -55,7 +55,7 @@
 {%- macro _messages_read_by(node) -%}
     {%- set found = {} -%}
     {%- for id in node.depends_on.nodes if id in graph.nodes -%}
-        {%- for messages in spark_cdc._nodes_behind(graph.nodes[id], 'messages') -%}
+        {%- for messages in spark_cdc._nodes_upstream(graph.nodes[id], 'messages') -%}
             {%- do found.update({messages.unique_id: messages}) -%}
         {%- endfor -%}
     {%- endfor -%}

@@ -2,11 +2,11 @@
     Messages -> the same messages with their envelope read. One parse of each message.
 
     Gives the text of the CTEs `documents`, `checked` and `envelopes`, and of some before and between them. `messages` is the name of the
-    CTE that is read, with Kafka's names and, with `finds_taken_offsets`, `is_taken`; `leaves_out` see `_envelope`, `fmt` see `_format`.
+    CTE that is read, with Kafka's names and, with `finds_reused_offsets`, `is_reused`; `leaves_out` see `_envelope`, `fmt` see `_format`.
 
-    Why maps of texts: they keep absent and null apart, show a key that stands twice, and need no declared columns.
+    Why maps of texts: they keep absent and null apart, show a key that occurs twice, and need no declared columns.
 -#}
-{%- macro _envelopes_of(messages, fmt, leaves_out=[], finds_taken_offsets=false) -%}
+{%- macro _envelopes_of(messages, fmt, leaves_out=[], finds_reused_offsets=false) -%}
     {%- set header = fmt.header -%}
     {%- set document = header.document -%}
     {%- set schema = fmt.schema_without_types if 'column_types' in leaves_out else fmt.schema -%}
@@ -44,9 +44,9 @@ documents as (
         key,
         value,
         headers,
-        batch,
-        {%- if finds_taken_offsets %}
-        is_taken,
+        loaded_at,
+        {%- if finds_reused_offsets %}
+        is_reused,
         {%- endif %}
         parsed.document.numbers_quoted as numbers_quoted,
         parsed.document.not_as_declared as not_as_declared,
@@ -66,7 +66,7 @@ documents as (
         {%- endif %}
     ))) exploded as parsed
     -- explode, so that the code which Spark generates for one run serves the next, too
-    lateral view explode(array({{ spark_cdc._batch_started_at() }})) run as batch
+    lateral view explode(array({{ spark_cdc._loaded_at() }})) run as loaded_at
 
 ),
 {%- if header.event %}
@@ -116,8 +116,8 @@ checked as (
         select
             *,
             case
-                {%- if finds_taken_offsets %}
-                when is_taken then {{ spark_cdc._error('offset_taken', 'offset: an older message has it') }}
+                {%- if finds_reused_offsets %}
+                when is_reused then {{ spark_cdc._error('offset_reused', 'offset: an older message has it') }}
                 {%- endif %}
                 when value is null then {{ header.error_of_null or 'null' }}
                 when {{ not_read_to_its_end }} then {# -#}
@@ -130,22 +130,22 @@ checked as (
                     {{ spark_cdc._name_twice_error('nested_key_names', header.nested_in or 'an object of the message') }}
                 {%- endif %}
                 else coalesce(
-                    -- the reader goes on behind damage inside a row, which is then missing
+                    -- the reader goes on after damage inside a row, which is then missing
                     {{ spark_cdc._damage() | indent(20) }},
                     {%- if header.errors %}
                     {{ spark_cdc._first_error(header.errors) | trim | indent(20) }},
                     {%- endif %}
                     case
                         when not_as_declared is not null then {# -#}
-                            {{ spark_cdc._error_of('other_structure', spark_cdc._field_not_as_declared(schema)) | indent(28) }}
+                            {{ spark_cdc._error_of('unexpected_structure', spark_cdc._field_not_as_declared(schema)) | indent(28) }}
                         {%- if header.names_table %}
                         -- the kind is only worked out where there is no table
                         when coalesce({{ header.table_name | trim | indent(24) }}, '') = ''
                             and {{ header.kind | trim | indent(28) }} in ('rows', 'truncate') then {# -#}
-                            {{ spark_cdc._error('other_structure', 'table: missing') }}
+                            {{ spark_cdc._error('unexpected_structure', 'table: missing') }}
                         {%- endif %}
                         when {{ spark_cdc._has_lone_surrogate('value') }} then {# -#}
-                            {{ spark_cdc._error_of('lone_surrogate', spark_cdc._at_byte(
+                            {{ spark_cdc._error_of('invalid_unicode', spark_cdc._at_byte(
                                 spark_cdc._first_lone_surrogate('value'), 'an escape names half of a character'
                             )) }}
                     end
@@ -168,7 +168,7 @@ envelopes as (
         key,
         value,
         headers,
-        batch,
+        loaded_at,
         numbers_quoted,
         message,
         {%- if header.event %}

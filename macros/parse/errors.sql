@@ -16,23 +16,23 @@
 -#}
 {%- macro _errors_of_op(path, op, known) -%}
     {{- return({
-        'other_format': {path ~ ': missing': op ~ ' is null'},
+        'wrong_format': {path ~ ': missing': op ~ ' is null'},
         'unknown_op': {path ~ ': not an operation of the format': op ~ ' not in (' ~ spark_cdc._literals(known) ~ ')'},
     }) -}}
 {%- endmacro -%}
 
-{#- The error of a list in which a name stands twice. `where` says of what object the names are. -#}
+{#- The error of a list in which a name occurs twice. `where` says of what object the names are. -#}
 {%- macro _name_twice_error(names, where) -%}
     {%- set first = spark_cdc._let(
         'sorted', 'array_sort(' ~ names ~ ')', 'get(filter(sorted, (name, place) -> name = get(sorted, place - 1)), 0)'
     ) -%}
-    {%- set detail = 'concat(left(' ~ first ~ ', 100), ' ~ spark_cdc._literal(': stands twice in ' ~ where) ~ ')' -%}
+    {%- set detail = 'concat(left(' ~ first ~ ', 100), ' ~ spark_cdc._literal(': occurs twice in ' ~ where) ~ ')' -%}
     {{- return(spark_cdc._error_of('duplicate_key', detail)) -}}
 {%- endmacro -%}
 
 {#-
     The first error of a message, NULL where it has none. `errors` maps codes to rules, in the order in which they are asked; the
-    rules of a code map what is wrong to the condition on which it is: {'no_rows': {'data: no rows': 'size(message.data) = 0'}}.
+    rules of a code map what is wrong to the condition on which it is: {'missing_rows': {'data: no rows': 'size(message.data) = 0'}}.
     `fault` is no code: it is an expression that gives the error itself, as `_error` makes it, or NULL.
 
     What is wrong begins with the path of the field and names rules and fields, never a value of the message.

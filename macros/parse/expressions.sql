@@ -8,7 +8,7 @@
     ) -}}
 {%- endmacro -%}
 
-{#- Two lists as a map, or NULL where a name stands twice or is missing: map_from_arrays alone would stop the batch. -#}
+{#- Two lists as a map, or NULL where a name occurs twice or is missing: map_from_arrays alone would stop the batch. -#}
 {%- macro _map_of(names, values) -%}
     {{- return(
         'case when size(array_distinct(array_compact(' ~ names ~ '))) = size(' ~ names ~ ') then map_from_arrays('
@@ -16,12 +16,12 @@
     ) -}}
 {%- endmacro -%}
 
-{#- True of a list in which a name stands twice. -#}
+{#- True of a list in which a name occurs twice. -#}
 {%- macro _names_twice(names) -%}
     {{- return('size(' ~ names ~ ') <> size(array_distinct(' ~ names ~ '))') -}}
 {%- endmacro -%}
 
-{#- Types by column, NULL where a column stands twice: which of its types is true cannot be known. -#}
+{#- Types by column, NULL where a column occurs twice: which of its types is true cannot be known. -#}
 {%- macro _types_once(types) -%}
     {{- return('case when size(' ~ types ~ ') = size(array_distinct(map_keys(' ~ types ~ '))) then ' ~ types ~ ' end') -}}
 {%- endmacro -%}
@@ -176,7 +176,7 @@
 {%- endmacro -%}
 
 {#-
-    The whole row before the change, of a format that sends only what differs. map_concat stops at a name that stands twice:
+    The whole row before the change, of a format that sends only what differs. map_concat stops at a name that occurs twice:
     such an image is left as it is, and is an error.
 -#}
 {%- macro _overlaid(image, before) -%}

@@ -2,8 +2,8 @@
 
 {#-
     Spark turns a JSON number with a point or an exponent into a double before it gives its text: 1.50 becomes 1.5 and
-    20 digits become 17. Here each such number is put in quotes behind U+FDD0, a code point that is no character, so that
-    its text survives, and `_unquoted_image` takes the mark away; where a text has this code point, it stands twice in
+    20 digits become 17. Here each such number is put in quotes after U+FDD0, a code point that is no character, so that
+    its text survives, and `_unquoted_image` takes the mark away; where a text has this code point, it occurs twice in
     between. Strings are stepped over; a number that is not JSON stays bare and is refused by the parser.
 -#}
 {%- macro _quote_numbers(text) -%}

@@ -9,7 +9,7 @@
     3. `TRUNCATE [TABLE] name`, and nothing more than one of four options that change nothing else: `truncate` if it is the message's
        table, `truncate_of_other_table` if not.
     4. Whatever else has the word TRUNCATE: `truncate_unclear`. So are a truncate of a partition and a column of that name.
-    5. A statement whose first word changes rows, or that has such a word first behind a semicolon: `changes_rows`. So is a statement
+    5. A statement whose first word changes rows, or that has such a word first after a semicolon: `changes_rows`. So is a statement
        that has a comment there which was not cut.
     6. What does not begin as a statement does, as a number or an object in its place, or comments alone: `none`. So is no text.
     7. All the rest: `other`.
@@ -131,7 +131,7 @@ end
 {%- macro _statement_fault(path, changes_rows=true) -%}
 case statement_kind
     when 'truncate_of_other_table' then {# -#}
-        {{ spark_cdc._error('other_structure', path ~ ': it empties a table that the message does not say is emptied') }}
+        {{ spark_cdc._error('unexpected_structure', path ~ ': it empties a table that the message does not say is emptied') }}
     when 'truncate_unclear' then {# -#}
         {{ spark_cdc._error('unknown_op', path ~ ': it names TRUNCATE and does not plainly empty one table') }}
     {%- if changes_rows %}

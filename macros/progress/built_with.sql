@@ -7,7 +7,7 @@
 {#-
     Of a messages or changes model its arguments, as `_note_kind` has them. Of a current or history table its own options and, where
     it selects from one changes model, the arguments of that: the table may not be rebuilt with it, or the model is a view. Of several
-    changes models each refuses for itself. Name -> text; none of a ledger.
+    changes models each refuses for itself. Name -> text; none of a run ledger.
 -#}
 {%- macro _built_with(node) -%}
     {%- set kind = spark_cdc._kind_of(node) -%}
@@ -29,7 +29,7 @@
 {#- The options of a current or history table that its stored rows depend on, with their defaults. -#}
 {%- macro _own_options() -%}
     {{- return({
-        'unique_key': [], 'track_columns': [], 'keep_unchanged': false, 'hard_deletes': 'new_record', 'origins_share_keys': false,
+        'unique_key': [], 'track_columns': [], 'keep_unchanged': false, 'hard_deletes': 'new_record', 'source_tables_share_keys': false,
     }) -}}
 {%- endmacro -%}
 
@@ -37,7 +37,7 @@
 {%- macro _changes_below(node) -%}
     {%- set found = [] -%}
     {%- for id in node.depends_on.nodes if id in graph.nodes -%}
-        {%- for changes in spark_cdc._nodes_behind(graph.nodes[id], 'changes') if changes not in found -%}
+        {%- for changes in spark_cdc._nodes_upstream(graph.nodes[id], 'changes') if changes not in found -%}
             {%- do found.append(changes) -%}
         {%- endfor -%}
     {%- endfor -%}
@@ -112,7 +112,7 @@
 
 {#- Before the run reads or alters anything. dbt's own `incremental` keeps no note of what its rows were made with. -#}
 {%- macro _refuse_append_of_other_arguments(macro) -%}
-    {%- if spark_cdc._is_run() and config.get('materialized') == 'cdc_log' and spark_cdc._goes_on() -%}
+    {%- if spark_cdc._is_run() and config.get('materialized') == 'cdc_append' and spark_cdc._is_incremental_run() -%}
         {%- do spark_cdc._refuse_other_arguments(macro, load_cached_relation(this)) -%}
     {%- endif -%}
 {%- endmacro -%}

@@ -29,7 +29,7 @@
     {{- return(spark_cdc._that_change_rows(relation, file_format, newer)) -}}
 {%- endmacro -%}
 
-{#- Those of `commits` behind `commit`; none where `commit` is not known (any more). -#}
+{#- Those of `commits` after `commit`; none where `commit` is not known (any more). -#}
 {%- macro _commits_since(commits, commit) -%}
     {%- set newer = [] -%}
     {%- for found in commits -%}

@@ -1,11 +1,11 @@
 {#-
     Stops a full refresh that would lose history: where the table has messages that its source no longer holds. The model has to
-    be named a second time, in the var spark_cdc__lose_history. One query over topic, partition and offset of both sides.
+    be named a second time, in the var spark_cdc__allow_history_loss. One query over topic, partition and offset of both sides.
 
     `stored` and `source` are queries of topic, partition and offset.
 -#}
-{%- macro _refuse_to_lose_history(macro, stored, source, source_name) -%}
-    {%- if spark_cdc._is_named_in('spark_cdc__lose_history') -%}{{- return(none) -}}{%- endif -%}
+{%- macro _refuse_history_loss(macro, stored, source, source_name) -%}
+    {%- if spark_cdc._is_named_in('spark_cdc__allow_history_loss') -%}{{- return(none) -}}{%- endif -%}
     {%- set lost_offsets -%}
     select stored.topic, stored.partition, count(*), min(stored.offset), max(stored.offset)
     from (select topic, partition, offset from ({{ stored }}) group by topic, partition, offset) as stored
@@ -29,12 +29,12 @@
             ~ spark_cdc._name_of_relation(source_name) ~ ' no longer holds: '
             ~ places[:10] | join('; ') ~ (' and ' ~ (places | length - 10) ~ ' more partitions' if places | length > 10 else '')
             ~ '. Run it without --full-refresh. To lose this history, say so a second time: dbt run --full-refresh --select '
-            ~ model.name ~ ' --vars \'{spark_cdc__lose_history: [' ~ model.name ~ ']}\''
+            ~ model.name ~ ' --vars \'{spark_cdc__allow_history_loss: [' ~ model.name ~ ']}\''
         ) -%}
     {%- endif -%}
 {%- endmacro -%}
 
-{#- Whether a run, of which the caller knows that it is one, writes a log anew. -#}
+{#- Whether a run, of which the caller knows that it is one, rewrites a log. -#}
 {%- macro _is_full_refresh() -%}
     {{- return(spark_cdc._is_log() and should_full_refresh() and spark_cdc._has_table()) -}}
 {%- endmacro -%}
@@ -56,7 +56,7 @@
     {%- if existing_relation is none -%}{{- return(none) -}}{%- endif -%}
     {%- set names = adapter.get_columns_in_relation(existing_relation) | map(attribute='name') | list -%}
     {%- if ['_cdc_topic', '_cdc_partition', '_cdc_offset'] | reject('in', names) | list -%}{{- return(none) -}}{%- endif -%}
-    {%- do spark_cdc._refuse_to_lose_history(
+    {%- do spark_cdc._refuse_history_loss(
         materialization, spark_cdc._positions_of_rows(existing_relation), spark_cdc._positions_of_rows(all_changes),
         'its changes model'
     ) -%}

@@ -5,10 +5,10 @@ select * from values
     (
         {{- spark_cdc._literal_or_null(row.topic) }}, {{ row.partition | int if row.partition is not none else 'null' }}, {# -#}
         cast({{ row.after_offset | int if row.after_offset is not none else 'null' }} as bigint), {# -#}
-        cast({{ row.up_to_offset | int }} as bigint), cast({{ row.fingerprint | int }} as bigint), {{ row.has_late }}
+        cast({{ row.up_to_offset | int }} as bigint), cast({{ row.fingerprint | int }} as bigint), {{ row.has_late_messages }}
     ){{ ',' if not loop.last }}
     {%- endfor %}
-    as partitions_to_read(topic, partition, after_offset, up_to_offset, fingerprint, has_late)
+    as partitions_to_read(topic, partition, after_offset, up_to_offset, fingerprint, has_late_messages)
 {%- endmacro -%}
 
 {#- Condition on the relation's own columns that leaves its other files unread; none where it would grow too long. -#}
@@ -18,7 +18,7 @@ select * from values
     {%- endif -%}
     {%- set places = [] -%}
     {%- for row in partitions -%}
-        {%- set is_behind = row.after_offset is not none and not row.has_late -%}
+        {%- set is_behind = row.after_offset is not none and not row.has_late_messages -%}
         {%- set after = ' and ' ~ raw.offset ~ ' > ' ~ row.after_offset | int if is_behind else '' -%}
         {%- do places.append(spark_cdc._is_partition(raw, row) ~ after ~ ' and ' ~ raw.offset ~ ' <= ' ~ row.up_to_offset | int) -%}
     {%- endfor -%}
@@ -35,7 +35,7 @@ select * from values
 {#- Whether that condition says exactly which messages are new. Mostly it does, and nothing has to be joined. -#}
 {%- macro _condition_says_all(reading) -%}
     {{- return(
-        spark_cdc._fit_a_condition(reading.partitions, []) and not reading.read_again and not spark_cdc._has_late(reading)
+        spark_cdc._fit_a_condition(reading.partitions, []) and not reading.read_again and not spark_cdc._has_late_messages(reading)
     ) -}}
 {%- endmacro -%}
 
@@ -47,14 +47,14 @@ select * from values
 {%- endmacro -%}
 
 {#-
-    The CTEs behind `raw_messages` up to `new_messages`: what `_partitions_to_read` found. `reading` is a mapping:
+    The CTEs after `raw_messages` up to `new_messages`: what `_partitions_to_read` found. `reading` is a mapping:
 
     partitions      its rows
-    positions_read  query of topic, partition, offset and is_taken of what was read before, for messages that landed late.
+    positions_read  query of topic, partition, offset and is_reused of what was read before, for messages that landed late.
                     With `counts_copies` also of timestamp, a row for each time: what lands again is then read again
     values_unread   with `counts_copies`: query of topic, partition, offset, timestamp and value_hash of what could not be read
     read_again      rows of topic, partition, offset that are read although they were read before
-    seen_comment    what is seen then: see `_seen_comment`
+    read_positions_comment  what is seen then: see `_read_positions_comment`
 -#}
 {%- macro _new_messages_ctes(reading) -%}
     {%- set identity = ['topic', 'partition', 'offset'] + (['timestamp'] if reading.counts_copies else []) -%}
@@ -63,17 +63,17 @@ partitions_to_read as (
     {{ spark_cdc._partition_values(reading.partitions) | indent(4) }}
 
 ),
-{%- if spark_cdc._has_late(reading) %}
+{%- if spark_cdc._has_late_messages(reading) %}
 
 positions_read as (
 
-    select {{ identity | join(', ') }}, count(*) as copies, bool_or(is_taken) as is_taken
+    select {{ identity | join(', ') }}, count(*) as copies, bool_or(is_reused) as is_reused
     from ({{ reading.positions_read | indent(4) }})
     group by {{ identity | join(', ') }}
 
 ),
 
-late_positions as (
+late_arriving_positions as (
 
     select
         {% for name in identity -%}
@@ -85,7 +85,7 @@ late_positions as (
         on raw_messages.topic <=> partitions_to_read.topic
         and raw_messages.partition <=> partitions_to_read.partition
         and raw_messages.offset <= partitions_to_read.after_offset
-        and partitions_to_read.has_late
+        and partitions_to_read.has_late_messages
     left join positions_read
         on {% for name in identity -%}
         {{ 'and ' if not loop.first }}raw_messages.{{ name }} <=> positions_read.{{ name }}
@@ -96,7 +96,7 @@ late_positions as (
     {%- else %}
     having
         max(positions_read.copies) is null
-        or (min(raw_messages.timestamp) < max(raw_messages.timestamp) and not bool_or(positions_read.is_taken))
+        or (min(raw_messages.timestamp) < max(raw_messages.timestamp) and not bool_or(positions_read.is_reused))
     {%- endif %}
 
 ),
@@ -112,7 +112,7 @@ values_unread as (
 ),
 {%- endif %}
 
-late_messages as (
+late_arriving_messages as (
 
     select numbered.* except (copy)
     from (
@@ -135,11 +135,11 @@ late_messages as (
             {% endfor -%}
         {%- endif %}
     ) as numbered
-    inner join late_positions
+    inner join late_arriving_positions
         on {% for name in identity -%}
-        {{ 'and ' if not loop.first }}numbered.{{ name }} <=> late_positions.{{ name }}
+        {{ 'and ' if not loop.first }}numbered.{{ name }} <=> late_arriving_positions.{{ name }}
         {% endfor -%}
-        and numbered.copy <= late_positions.copies
+        and numbered.copy <= late_arriving_positions.copies
 
 ),
 {%- endif %}
@@ -153,11 +153,11 @@ new_messages as (
     where
         raw_messages.offset <= partitions_to_read.up_to_offset
         and (partitions_to_read.after_offset is null or raw_messages.offset > partitions_to_read.after_offset)
-    {%- if spark_cdc._has_late(reading) %}
+    {%- if spark_cdc._has_late_messages(reading) %}
 
     union all
 
-    select * from late_messages
+    select * from late_arriving_messages
     {%- endif %}
     {%- if reading.read_again %}
 
@@ -174,6 +174,6 @@ new_messages as (
 ),
 {%- endmacro -%}
 
-{%- macro _has_late(reading) -%}
-    {{- return(reading.partitions | selectattr('has_late') | list | length > 0) -}}
+{%- macro _has_late_messages(reading) -%}
+    {{- return(reading.partitions | selectattr('has_late_messages') | list | length > 0) -}}
 {%- endmacro -%}

@@ -4,15 +4,15 @@
     after_offset    the highest offset that was read before; null of a partition that is new
     up_to_offset    the highest offset that is there now: what lands while the model runs is for the next run
     fingerprint     of all messages that are there now
-    has_late        true where the messages up to `after_offset` are not those that were there when they were read: some have
-                    landed behind it, or again, or are gone
-    has_copies      true where two of the messages behind `after_offset` have one offset; with `finds_copies`
+    has_late_messages  true where the messages up to `after_offset` are not those that were there when they were read: some have
+                    landed after it, or again, or are gone
+    has_copies      true where two of the messages after `after_offset` have one offset; with `finds_copies`
 
     One query over four columns of the relation, which is all that most runs of most tables cost: to plan the model's own
-    query takes seconds. `seen_before` is what `_seen_before` gives; no query where it says that the relation is as it was.
+    query takes seconds. `read_before` is what `_positions_read_before` gives; no query where it says that the relation is as it was.
 -#}
-{%- macro _partitions_to_read(relation, raw_columns, seen_before, where=none, finds_copies=true) -%}
-    {%- if seen_before.has_all -%}
+{%- macro _partitions_to_read(relation, raw_columns, read_before, where=none, finds_copies=true) -%}
+    {%- if read_before.has_all -%}
         {{- return([]) -}}
     {%- endif -%}
     {%- set raw = spark_cdc._raw_columns(raw_columns) -%}
@@ -28,7 +28,7 @@
             coalesce(sum(raw_messages.fingerprint) filter (where raw_messages.offset <= read_before.offset), 0)
                 <> max(read_before.fingerprint),
             false
-        ) as has_late
+        ) as has_late_messages
         {%- if finds_copies %},
         count(raw_messages.offset) filter (where {{ is_behind }})
             > count(distinct case when {{ is_behind }} then raw_messages.offset end) as has_copies
@@ -42,16 +42,16 @@
         from {{ relation }}
         {{- ' where ' ~ where if where }}
     ) as raw_messages
-    left join ({{ seen_before.query }}) as read_before
+    left join ({{ read_before.query }}) as read_before
         on raw_messages.topic <=> read_before.topic and raw_messages.partition <=> read_before.partition
     group by raw_messages.topic, raw_messages.partition
-    having after_offset is null or up_to_offset > after_offset or has_late
+    having after_offset is null or up_to_offset > after_offset or has_late_messages
     {%- endset -%}
     {%- set partitions = [] -%}
     {%- for row in run_query(query).rows -%}
         {%- do partitions.append({
             'topic': row[0], 'partition': row[1], 'after_offset': row[2], 'up_to_offset': row[3], 'fingerprint': row[4],
-            'has_late': row[5], 'has_copies': finds_copies and row[6],
+            'has_late_messages': row[5], 'has_copies': finds_copies and row[6],
         }) -%}
     {%- endfor -%}
     {{- return(partitions) -}}
@@ -59,18 +59,18 @@
 
 {#-
     Sums of it tell which messages were added, and how often; 32 bits each, so that the sum of 2 billion fits a bigint. With the
-    time, because a topic that was made anew has the offsets of the old one, which raw may hold no more.
+    time, because a topic that was recreated has the offsets of the old one, which raw may hold no more.
 -#}
 {%- macro _message_fingerprint(offset, timestamp) -%}
     {{- return('(xxhash64(cast(' ~ offset ~ ' as bigint), ' ~ timestamp ~ ') & 4294967295)') -}}
 {%- endmacro -%}
 
 {#-
-    The CTE `topics_seen`: what the next run has to know of the partitions that this one read, as a map per topic. `source` is
+    The CTE `topics_read`: what the next run has to know of the partitions that this one read, as a map per topic. `source` is
     all of a first build. As texts of JSON: a lake reads a column of these many times faster than one of structs.
 -#}
-{%- macro _seen_cte(source, reading) -%}
-topics_seen as (
+{%- macro _read_positions_cte(source, reading) -%}
+topics_read as (
 
     select
         topic,
@@ -97,14 +97,14 @@ topics_seen as (
 {%- endmacro -%}
 
 {#- Whether that CTE is needed: what a run has read of few partitions stands in its query. -#}
-{%- macro _joins_seen(is_kept, reading) -%}
+{%- macro _joins_read_positions(is_kept, reading) -%}
     {{- return(is_kept and not (reading and spark_cdc._condition_says_all(reading))) -}}
 {%- endmacro -%}
 
 {#- What the next run has to know of a topic's partitions, as a map of texts. -#}
-{%- macro _partitions_seen(topic, reading) -%}
-    {%- if spark_cdc._joins_seen(true, reading) -%}
-        {{- return('topics_seen.partitions') -}}
+{%- macro _partitions_read(topic, reading) -%}
+    {%- if spark_cdc._joins_read_positions(true, reading) -%}
+        {{- return('topics_read.partitions') -}}
     {%- endif -%}
     {%- set topics = {} -%}
     {%- for row in reading.partitions if row.partition is not none -%}
@@ -121,11 +121,11 @@ topics_seen as (
     {{- return('(case ' ~ cases | join(' ') ~ ' end)') -}}
 {%- endmacro -%}
 
-{#- `_cdc_seen` and `seen` as they are written, from the texts of some partitions, and as they are read. -#}
-{%- macro _as_seen(texts) -%}
+{#- `_cdc_read_positions` and `read_positions` as they are written, from the texts of some partitions, and as they are read. -#}
+{%- macro _as_read_positions(texts) -%}
     {{- return("concat('[', " ~ texts ~ ", ']')") -}}
 {%- endmacro -%}
 
-{%- macro _seen(column) -%}
+{%- macro _read_positions(column) -%}
     {{- return('from_json(' ~ column ~ ", 'array<struct<partition: int, offset: bigint, fingerprint: bigint>>')") -}}
 {%- endmacro -%}

@@ -14,14 +14,14 @@
 
 {%- macro _read_before(properties) -%}
     {{- return({
-        'batch': properties['spark_cdc.read_batch'] | int, 'count': properties['spark_cdc.read_count'] | int,
+        'loaded_at': properties['spark_cdc.read_loaded_at'] | int, 'count': properties['spark_cdc.read_count'] | int,
         'truncates': properties['spark_cdc.read_truncates'] | int, 'last_sequence': properties.get('spark_cdc.last_sequence'),
     }) -}}
 {%- endmacro -%}
 
 {%- macro _set_read(target_relation, read, commit, built_with='') -%}
     alter table {{ target_relation }} set tblproperties (
-        'spark_cdc.read_batch' = '{{ read.batch }}',
+        'spark_cdc.read_loaded_at' = '{{ read.loaded_at }}',
         'spark_cdc.read_count' = '{{ read.count }}',
         'spark_cdc.read_truncates' = '{{ read.truncates }}',
         {%- if read.last_sequence is not none %}

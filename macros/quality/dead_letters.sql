@@ -5,7 +5,7 @@
     changes   list of models made by `changes` from these messages. One that reads a raw table directly keeps the messages that it
               could not read as its own rows with `_cdc_error`, without their text
 
-    One row per message and reason: topic, partition, offset, timestamp, code, detail, value. A half of an update whose partner
+    One row per message and reason: topic, partition, offset, timestamp, code, detail, value. A part of an update whose partner
     came later is not among them, nor is a message that was cut and has landed again, whole, at the same offset.
 -#}
 {%- macro dead_letters(messages=none, changes=[]) -%}
@@ -40,7 +40,7 @@ rejected_changes as (
         and not exists (
             select 1
             from {{ relation }} as completed
-            where {{ spark_cdc._completes_half('completed', 'rejected') }}
+            where {{ spark_cdc._completes_update('completed', 'rejected') }}
         )
         and not exists (
             select 1

@@ -1,12 +1,12 @@
 {#-
-    The ledger with its reasons: what each run read and what had become of it when the run ended, with the error codes of what was
-    rejected, and the columns that the messages carry and no changes model declares. One row is one run (`batch`: when it began),
+    The run ledger with its reasons: what each run read and what had become of it when the run ended, with the error codes of what was
+    rejected, and the columns that the messages carry and no changes model declares. One row is one run (`loaded_at`: when it began),
     topic and source table.
 
-    For a model that is a `cdc_log`, to be run behind the current tables, as `ledger` is. dbt's own line of the model is the run in
+    For a model that is a `cdc_append`, to be run after the current tables, as `run_ledger` is. dbt's own line of the model is the run in
     one line. The names of the columns are in the messages alone, so it reads the new ones a second time.
 
-    messages, changes, current  as for `accounts`
+    messages, changes, current  as for `reconciliation`
 
     rejected_codes      map of code to messages; a message with several errors counts under each
     undeclared_columns  array of names, of a table that some changes model reads: a table that
@@ -24,15 +24,15 @@
 {%- endmacro -%}
 
 {%- macro spark__run_summary(messages, changes, current) -%}
-    {%- set places = ['batch', 'topic', 'database_name', 'schema_name', 'table_name'] -%}
-with {{ spark_cdc._message_accounts_ctes(messages, changes, current) }},
+    {%- set places = ['loaded_at', 'topic', 'database_name', 'schema_name', 'table_name'] -%}
+with {{ spark_cdc._message_outcome_ctes(messages, changes, current) }},
 
-new_accounts as (
+new_outcomes as (
 
     select *
-    from message_accounts
-    {%- if spark_cdc._goes_on() %}
-    where not exists (select 1 from {{ this }} as entered where entered.batch = message_accounts.batch)
+    from message_outcomes
+    {%- if spark_cdc._is_incremental_run() %}
+    where not exists (select 1 from {{ this }} as entered where entered.loaded_at = message_outcomes.loaded_at)
     {%- endif %}
 
 ),
@@ -41,8 +41,8 @@ counts as (
 
     select
         {{ places | join(', ') }},
-        {{ spark_cdc._account_counts() | indent(4) }}
-    from new_accounts
+        {{ spark_cdc._outcome_counts() | indent(4) }}
+    from new_outcomes
     group by {{ places | join(', ') }}
 
 ),
@@ -56,14 +56,14 @@ reasons as (
 
 rejected as (
 
-    select new_accounts.*, reasons.code
-    from new_accounts
+    select new_outcomes.*, reasons.code
+    from new_outcomes
     inner join reasons
-        on new_accounts.topic <=> reasons.topic
-        and new_accounts.partition <=> reasons.partition
-        and new_accounts.offset <=> reasons.offset
-        and new_accounts.timestamp <=> reasons.timestamp
-    where new_accounts.account = 'rejected'
+        on new_outcomes.topic <=> reasons.topic
+        and new_outcomes.partition <=> reasons.partition
+        and new_outcomes.offset <=> reasons.offset
+        and new_outcomes.timestamp <=> reasons.timestamp
+    where new_outcomes.outcome = 'rejected'
 
 ),
 
@@ -109,20 +109,20 @@ left join {{ name }}
 {%- macro _carried_names(messages, places) -%}
     {%- set queries = [] -%}
     {%- for relation in messages -%}
-        {%- for node in spark_cdc._models_behind(relation, 'messages') -%}
+        {%- for node in spark_cdc._models_upstream(relation, 'messages') -%}
             {%- do queries.append(spark_cdc._carried_names_of(node.relation_name, places)) -%}
         {%- endfor -%}
     {%- endfor -%}
     {%- if not queries -%}
         {%- do queries.append(
-            'select batch, topic, database_name, schema_name, table_name, cast(null as string) as name from new_accounts where false'
+            'select loaded_at, topic, database_name, schema_name, table_name, cast(null as string) as name from new_outcomes where false'
         ) -%}
     {%- endif -%}
     {{- return(queries | join('\n\nunion all\n\n')) -}}
 {%- endmacro -%}
 
 {%- macro _carried_names_of(relation, places) -%}
-    {%- set is_new = ' and batch not in (select batch from ' ~ this ~ ')' if spark_cdc._goes_on() else '' -%}
+    {%- set is_new = ' and loaded_at not in (select loaded_at from ' ~ this ~ ')' if spark_cdc._is_incremental_run() else '' -%}
 select distinct {{ places | join(', ') }}, name
 from {{ relation }}
 lateral view explode(rows) exploded as row
@@ -134,7 +134,7 @@ where kind = 'rows'{{ is_new }}
 {%- macro _is_undeclared(changes) -%}
     {%- set is_read, readers = [], [] -%}
     {%- for relation in changes -%}
-        {%- do readers.extend(spark_cdc._models_behind(relation, 'changes')) -%}
+        {%- do readers.extend(spark_cdc._models_upstream(relation, 'changes')) -%}
     {%- endfor -%}
     {%- for node in readers -%}
         {%- do is_read.append(spark_cdc._condition_of(node)) -%}

@@ -32,7 +32,7 @@
     {%- for name in columns if '`' in name and config.get('materialized') == 'incremental' -%}
         {%- do spark_cdc._raise(
             macro, 'columns', 'names without a backtick, which dbt\'s `incremental` does not quote', spark_cdc._show(name),
-            'Leave it out, or write materialized=\'cdc_log\'.'
+            'Leave it out, or write materialized=\'cdc_append\'.'
         ) -%}
     {%- endfor -%}
     {%- set names = columns | map('lower') | list -%}

@@ -11,7 +11,7 @@
     {{- return('case when length(' ~ text ~ ') = 10 then ' ~ value ~ ' else ' ~ spark_cdc._date_at_midnight(local) ~ ' end') -}}
 {%- endmacro -%}
 
-{#- The text of a document, as a text that gives its fields behind their types: `string:7`. -#}
+{#- The text of a document, as a text that gives its fields after their types: `string:7`. -#}
 {%- macro _mongo_typed(text) -%}
     {{- return("concat('typed:', " ~ text ~ ')') -}}
 {%- endmacro -%}
@@ -20,7 +20,7 @@
     {{- return('transform_values(' ~ fields ~ ', (name, typed) -> ' ~ spark_cdc._mongo_text('typed') ~ ')') -}}
 {%- endmacro -%}
 
-{#- What stands behind the type. -#}
+{#- What stands after the type. -#}
 {%- macro _mongo_text(typed) -%}
     {{- return('substr(' ~ typed ~ ', instr(' ~ typed ~ ", ':') + 1)") -}}
 {%- endmacro -%}
@@ -42,7 +42,7 @@
 
 {#-
     A text does not tell what it was: base64 may be of a string, and a string may look like JSON. Where it matters the BSON type
-    says so. A VARIANT drops zeros behind a decimal's last digit and the sign of zero, and makes a double of what has an exponent.
+    says so. A VARIANT drops zeros after a decimal's last digit and the sign of zero, and makes a double of what has an exponent.
 -#}
 {%- macro _mongo_typed_value(text, column, time_zone) -%}
     {%- set value = spark_cdc._mongo_value(text, column, time_zone) -%}

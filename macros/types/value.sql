@@ -87,7 +87,7 @@ end
 {#-
     JSON whose numbers a VARIANT holds as they stand: of up to 38 digits, with an exponent as a double does, -0 not at all.
 
-    Spark reads one value and leaves what stands behind it. No text ends both an array and an object, so what is read in either
+    Spark reads one value and leaves what stands after it. No text ends both an array and an object, so what is read in either
     is the whole text.
 -#}
 {%- macro _variant_value(text) -%}
@@ -152,7 +152,7 @@ end
     {{- return(spark_cdc._date_at_midnight(spark_cdc._timestamp_value(text, 'timestamp_ntz', encoding, time_zone))) -}}
 {%- endmacro -%}
 
-{#- A date, also of a text that says its midnight, as of Oracle's DATE, which has a time of day; the zone behind it is left aside. -#}
+{#- A date, also of a text that says its midnight, as of Oracle's DATE, which has a time of day; the zone after it is left aside. -#}
 {%- macro _date_of_midnight(text, column) -%}
     {%- set column = dict(column, encoding='text') -%}
     {%- set zone = ' ' ~ spark_cdc._offset_pattern() ~ '| ' ~ spark_cdc._region_pattern() ~ '|Z|[+-][0-9]{2}:?[0-9]{2}' -%}

@@ -38,10 +38,10 @@ COLUMNS = {
 }
 CONTRACT = (
     "_cdc_op string, _cdc_sequence array<decimal(20,0)>, _cdc_committed_at timestamp, _cdc_transaction_id string, "
-    f"_cdc_before struct<{', '.join(f'{name}: {kind}' for name, kind in COLUMNS.items())}>, _cdc_absent array<string>, "
+    f"_cdc_before struct<{', '.join(f'{name}: {kind}' for name, kind in COLUMNS.items())}>, _cdc_missing_columns array<string>, "
     "_cdc_error struct<code: string, detail: string>, _cdc_topic string, _cdc_partition int, _cdc_offset bigint, "
-    "_cdc_offsets array<struct<partition: int, offset: bigint>>, _cdc_batch timestamp, "
-    "_cdc_seen string"
+    "_cdc_offsets array<struct<partition: int, offset: bigint>>, _cdc_loaded_at timestamp, "
+    "_cdc_read_positions string"
 )
 # Of key `id` in its version `v`, as SQL.
 TEXTS = {
@@ -102,7 +102,7 @@ class Bench:
             "_cdc_partition": "0",
             "_cdc_offset": "id",
             "_cdc_offsets": "array(named_struct('partition', 0, 'offset', id))",
-            "_cdc_batch": "timestamp'2026-01-01'",
+            "_cdc_loaded_at": "timestamp'2026-01-01'",
         }
         fields = ", ".join(
             f"cast({contract.get(field.split()[0], 'null')} as {field.split(' ', 1)[1]}) as {field.split()[0]}"

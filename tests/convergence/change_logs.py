@@ -1,7 +1,7 @@
 """Logs of changes as hypothesis makes them, and the rows in which a changes model would hold them.
 
 A log is a list of messages in the source's own order, each with the batch in which it comes and those in which it
-comes again. Every log is a world of its own: its number is its origin, part of each key.
+comes again. Every log is a world of its own: its number is its source table, part of each key.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ BATCHES = 4
 COLUMNS = ("amount", "name", "note")
 START = datetime(2026, 3, 1, 8, 0, 0)  # noqa: DTZ001 - as a Spark session in UTC gives times
 SCHEMA = (
-    "_cdc_origin string, id bigint, amount bigint, name string, note string, "
+    "_cdc_source_table string, id bigint, amount bigint, name string, note string, "
     "_cdc_op string, _cdc_sequence array<decimal(20,0)>, _cdc_committed_at timestamp, _cdc_transaction_id string, "
-    "_cdc_before struct<_cdc_origin: string, id: bigint, amount: bigint, name: string, note: string>, "
-    "_cdc_absent array<string>, _cdc_error struct<code: string, detail: string>, _cdc_topic string, "
-    "_cdc_partition int, _cdc_offset bigint, _cdc_offsets array<bigint>, _cdc_batch timestamp, _cdc_seen bigint"
+    "_cdc_before struct<_cdc_source_table: string, id: bigint, amount: bigint, name: string, note: string>, "
+    "_cdc_missing_columns array<string>, _cdc_error struct<code: string, detail: string>, _cdc_topic string, "
+    "_cdc_partition int, _cdc_offset bigint, _cdc_offsets array<bigint>, _cdc_loaded_at timestamp, _cdc_read_positions bigint"
 )
 
 
@@ -50,7 +50,7 @@ class Message:
     batch: int
     again: tuple[tuple[int, bool], ...] = ()  # (batch, under the same offset)
     joins: bool = False
-    halves: tuple[int, ...] = ()  # batches of error rows, of which this is the whole
+    parts: tuple[int, ...] = ()  # batches of error rows, of which this is the whole
 
 
 @dataclass(frozen=True)
@@ -115,10 +115,10 @@ class Log:
         made = []
         for message, at, offset, batch in self.copies():
             for index, row in enumerate(message.rows):
-                for half in message.halves:
-                    if half < batch and not self.by_offset:
+                for part in message.parts:
+                    if part < batch and not self.by_offset:
                         made.append(
-                            _row(log, message, row, at, 1000 * half + 900 + index, 0, half, "half_of_update")
+                            _row(log, message, row, at, 1000 * part + 900 + index, 0, part, "unpaired_update")
                         )
                 made.append(_row(log, message, row, at, offset, index, batch, None))
         return made
@@ -149,17 +149,17 @@ def _row(
     batch: int,
     error: str | None,
 ) -> tuple[Any, ...]:
-    origin = f"log {log}"
+    source_table = f"log {log}"
     values = dict(row.values or ())
     absent = [name for name in COLUMNS if name not in values] if row.values is not None else []
     before = None
     if row.old_key is not None:
-        before = (origin, row.old_key, None, None, None)
+        before = (source_table, row.old_key, None, None, None)
     elif message.op == "delete":
         # How much of the row a delete carries must not matter.
         values = {"amount": 99, "name": "deleted", "note": None}
     return (
-        origin, row.key, *(values.get(name) for name in COLUMNS),
+        source_table, row.key, *(values.get(name) for name in COLUMNS),
         message.op, [Decimal(part) for part in (*at, offset, position, *([0] if row.goes_on else []))], _utc(commit_time(message)), transaction(message),
         before, absent or None, (error, None) if error else None, "t", log % 3, offset, [offset],
         _utc(batch_time(batch)), 0,
@@ -250,14 +250,14 @@ def logs(draw: st.DrawFn) -> Log:
             changes_keys = old_keys or any(row.old_key for row in messages[-1].rows) if messages else True
             joins = not changes_keys and not by_offset and draw(st.integers(0, 9)) == 0
         whole = all(row.values is not None and row.old_key is None for row in rows)
-        halves = (
+        parts = (
             tuple(draw(st.lists(BATCH, min_size=1, max_size=2)))
             if whole and draw(st.integers(0, 7)) == 0
             else ()
         )
         messages.append(
             Message(
-                op, rows, draw(st.sampled_from([max(minute, 0)] * 9 + [None])), batch, again, joins, halves
+                op, rows, draw(st.sampled_from([max(minute, 0)] * 9 + [None])), batch, again, joins, parts
             )
         )
     return Log(tuple(messages), by_offset)
@@ -270,7 +270,7 @@ def smaller(log: Log) -> list[Log]:
         rest = log.messages[:index], log.messages[index + 1 :]
         found.append(Log((*rest[0], *rest[1]), log.by_offset))
         steps = [
-            replace(message, again=()), replace(message, halves=()), replace(message, joins=False),
+            replace(message, again=()), replace(message, parts=()), replace(message, joins=False),
             replace(message, batch=0), replace(message, batch=max(0, message.batch - 1)), replace(message, minute=0),
             replace(message, again=message.again[1:]),
         ]  # fmt: skip

@@ -103,16 +103,16 @@ def _state(first: State, shown: State, last: State, is_deleted: bool) -> Row:
 
 CURRENT_COLUMNS = (
     "id", *COLUMNS, "_cdc_op", "_cdc_is_deleted", "_cdc_sequence", "_cdc_committed_at", "_cdc_transaction_id",
-    "_cdc_absent", "_cdc_topic", "_cdc_partition", "_cdc_offset",
+    "_cdc_missing_columns", "_cdc_topic", "_cdc_partition", "_cdc_offset",
 )  # fmt: skip
 HISTORY_COLUMNS = (*CURRENT_COLUMNS, "valid_from", "valid_to", "_cdc_last_sequence")
 # Versions whose text does not say what their arrays say, or that have one and are closed.
 TEXT_OF_OTHER_ARRAYS = """
 select * from {}
-where not case when valid_to is not null then _cdc_arrays is null else
-    from_json(_cdc_arrays,
-        '_cdc_sequence array<decimal(20,0)>, _cdc_absent array<string>, _cdc_last_sequence array<decimal(20,0)>'
-    ) <=> struct(_cdc_sequence, _cdc_absent, _cdc_last_sequence) end
+where not case when valid_to is not null then _cdc_resume_state is null else
+    from_json(_cdc_resume_state,
+        '_cdc_sequence array<decimal(20,0)>, _cdc_missing_columns array<string>, _cdc_last_sequence array<decimal(20,0)>'
+    ) <=> struct(_cdc_sequence, _cdc_missing_columns, _cdc_last_sequence) end
 """
 
 
@@ -153,13 +153,17 @@ class Lake:
     def run(self, batch: int, *models: str, truncates_of: int = 0, fresh: bool = False) -> None:
         """Run models with all that has come until a batch."""
         self.write("now", [(batch_time(batch), truncates_of)], "arrived_at timestamp, truncates_of bigint")
-        anew = ["--full-refresh", "--vars", json.dumps({"spark_cdc__lose_history": models})] if fresh else []
+        anew = (
+            ["--full-refresh", "--vars", json.dumps({"spark_cdc__allow_history_loss": models})]
+            if fresh
+            else []
+        )
         self.dbt("run", "--select", *models, *anew)
 
     def rows(self, table: str, kind: Kind) -> dict[int, set[Row]]:
         """What a table holds: log -> its rows."""
         columns = HISTORY_COLUMNS if kind.is_history else CURRENT_COLUMNS
-        number = "log" if kind.one_table else "cast(substr(_cdc_origin, 5) as bigint)"
+        number = "log" if kind.one_table else "cast(substr(_cdc_source_table, 5) as bigint)"
         found: dict[int, set[Row]] = {}
         for row in self.spark.sql(f"select {number}, {', '.join(columns)} from converge.{table}").collect():
             of_log = found.setdefault(row[0], set())
@@ -172,7 +176,7 @@ class Lake:
 
 
 def _plain(value: Any, name: str) -> Any:
-    if name == "_cdc_absent":
+    if name == "_cdc_missing_columns":
         return None if value is None else tuple(sorted(value))
     if name.endswith("sequence"):
         return tuple(int(part) for part in value)

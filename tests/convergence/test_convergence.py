@@ -29,7 +29,7 @@ WRONG = {
     + SPELLING,
     "wrong_current": "spark_cdc.cdc_current: argument `hard_deletes` must be left out; got `ignore`. "
     "It is for cdc_history: a current table has no versions.",
-    "wrong_origins": "spark_cdc.cdc_current: argument `origins_share_keys` must be one of True, False; got `yes`. "
+    "wrong_source_tables": "spark_cdc.cdc_current: argument `source_tables_share_keys` must be one of True, False; got `yes`. "
     + SPELLING,
 }
 

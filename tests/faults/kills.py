@@ -52,7 +52,7 @@ def _steps() -> dict[str, dict[str, str]]:
         scratch = "create or replace table .*__cdc_"
         of_kind = {
             "while a scratch table is written": at(model, scratch, "writing"),
-            "effects stand in a scratch table": at(model, scratch + "effects", "after"),
+            "operations stand in a scratch table": at(model, scratch + "operations", "after"),
             "rows stand in a scratch table": at(model, scratch + "rows", "after"),
             "before the MERGE": at(model, "merge into", "before"),
             "files written, MERGE not committed": at(model, "merge into", "writing"),

@@ -1,6 +1,6 @@
 """What people do beside plain runs, as `torture.py` kills it: a command, what goes before it, and what it leaves right.
 
-Each command is killed before, in the midst of and behind any of its statements, and then given again.
+Each command is killed before, in the midst of and after any of its statements, and then given again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from test_days import Target, current_of, differences
 WITHOUT_BIO = ["run", "--vars", json.dumps({"columns": {"id": "bigint", "name": "string"}})]
 WITH_BIO = ("stg_profiles_changes", "profiles", "profiles_history")
 BY_NAME = "tblproperties ('delta.columnMapping.mode' = 'name')"
-FILL_BACK = ["run", "--vars", json.dumps({"spark_cdc__fill_back": ["stg_profiles_changes"]})]
+BACKFILL = ["run", "--vars", json.dumps({"spark_cdc__backfill": ["stg_profiles_changes"]})]
 
 
 def _operation(name: str, **arguments: Any) -> list[str]:
@@ -81,7 +81,7 @@ OPERATIONS = (
         partial(_live_rows_are_right, target=replace(PROFILES, columns=["name"])),
         may_be_run_between=False,
     ),
-    Operation("it comes back and is filled back", FILL_BACK, _all_is_right),
+    Operation("it comes back and is backfilled", BACKFILL, _all_is_right),
     Operation("restate current", _restate("profiles"), _all_is_right, _edits("profiles")),
     Operation("restate history", _restate("profiles_history"), _all_is_right, _edits("profiles_history")),
     Operation("maintain", _operation("maintain", dry_run=False), _all_is_right),
@@ -122,7 +122,7 @@ def torture(siege: Siege, kills: int, chance: random.Random) -> int:
 
 
 def _in_turn(kills: int) -> Iterator[Operation]:
-    """Each once without a kill, to know its statements; prune last, behind which deleted keys are gone."""
+    """Each once without a kill, to know its statements; prune last, after which deleted keys are gone."""
     rounds = 1 + -(-kills // (len(OPERATIONS) + 1))
     for _ in range(rounds):
         yield from OPERATIONS

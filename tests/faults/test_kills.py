@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from kills import PLAIN_RUN, STEPS, Siege, running
 
-# Five in all: the places where most hangs on the lake, and one where a scratch table stands behind a MERGE.
+# Five in all: the places where most hangs on the lake, and one where a scratch table stands after a MERGE.
 KILLS = {
     "iceberg": (
         "while messages are written",

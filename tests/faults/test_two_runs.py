@@ -22,7 +22,7 @@ SENTENCES = (
     "Found conflicting files that can contain records matching",
     # The run that began later took the scratch tables of the earlier one for those of a dead run.
     "__cdc_rows_",
-    "__cdc_effects_",
+    "__cdc_operations_",
 )
 
 
@@ -90,7 +90,7 @@ def test_rows_computed_before_another_run_wrote(
     has_rows = Gate(siege, f"has_rows_{key}")
     stops = [has_rows.at("merge into", "before")]
     if slow_run_dies:
-        # The first statement behind the MERGE.
+        # The first statement after the MERGE.
         stops.append({"model": "profiles", "statement": "drop", "when": "before"})
     slow.tell(run=["run", "--exclude", "profiles_history"], stops=stops)
     has_rows.wait_until_reached()

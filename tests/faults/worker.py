@@ -32,7 +32,7 @@ class Stop:
     `when` is before, after, or writing: as soon as a file that fits `files` is new, while the statement runs.
     With `number` it is the command's statement of that number, whatever its text; with `seconds`, wherever the
     run is by then. With `wait_for`, a file, it does not die but waits until the file is there. `is_over` becomes
-    true behind the statement, where nobody need watch for files any more.
+    true after the statement, where nobody need watch for files any more.
     """
 
     model: str = ""

@@ -223,7 +223,7 @@ class DataWorksTable:
         return Event([self._change(sequence, row)], [self._message("INSERT", sequence, None, row)])
 
     def update(self, sequence: int, before: Values, after: Values) -> tuple[Event, Event]:
-        """Update a row: the first half does nothing until the second is there."""
+        """Update a row: the first part does nothing until the second is there."""
         change = self._change(sequence, after)
         return (
             Event([], [self._message("UPDATE_BEFOR", sequence, before, None)]),

@@ -1,4 +1,4 @@
-"""Messages land behind others, twice, and in any order: the tables are those of the source's order.
+"""Messages land late, twice, and in any order: the tables are those of the source's order.
 
 Many small logs, each the log of one topic, share the raw tables, so that a few runs try them all. Where the
 tables differ from the fold, the assertion names the log.
@@ -23,7 +23,7 @@ SCHEMA = "shop_arrival"
 RUNS = 3
 LOGS = 30
 SEED = 20261121
-INCREMENTAL = "{{ config(materialized='cdc_log') }}\n"
+INCREMENTAL = "{{ config(materialized='cdc_append') }}\n"
 CANAL = (
     "format='canal', table='things', key=['id'], columns={'id': 'bigint', 'name': 'string', 'size': 'int'}"
 )
@@ -107,7 +107,7 @@ def canal_log(random: Random, number: int) -> list[Event]:
 
 
 def dataworks_log(random: Random, number: int) -> list[Event]:
-    """Updates whose halves may stand in two partitions."""
+    """Updates whose parts may stand in two partitions."""
     table = DataWorksTable("payments")
     events: list[Event] = []
     for n, before, after in walk(random, number, COLUMNS["dataworks"]):
@@ -170,7 +170,7 @@ def test_the_tables_are_those_of_the_source_s_order(
 
 
 def test_every_row_of_raw_is_one_row_of_the_messages_model(project: Project, lake: Lake) -> None:
-    """Also what lands twice: the accounts name it a duplicate."""
+    """Also what lands twice: the reconciliation names it a duplicate."""
     by_place = "select topic, partition, offset, count(*) as times from {} group by all"
     raw = lake.rows(by_place.format("raw_arrival.canal"))
     read = lake.rows(by_place.format(f"{SCHEMA}.messages"))
@@ -192,11 +192,11 @@ def test_a_run_with_nothing_new_commits_nothing(project: Project, lake: Lake) ->
     assert commits() == before
 
 
-def test_a_topic_that_was_made_anew(project: Project, lake: Lake) -> None:
+def test_a_recreated_topic(project: Project, lake: Lake) -> None:
     """Its messages are errors until the model says since when the topic is the new one; then they are read.
 
     So are those that come with them at offsets that the old topic left out, as Kafka's transactions and compaction do, or
-    behind its end, or in a partition that it did not have. A messages model sees them too where raw holds nothing of the old topic any more.
+    after its end, or in a partition that it did not have. A messages model sees them too where raw holds nothing of the old topic any more.
     """
     topic = CanalTopic()
     table = CanalTable(topic, "things", ["id"])
@@ -218,14 +218,12 @@ def test_a_topic_that_was_made_anew(project: Project, lake: Lake) -> None:
     lake.spark.sql(f"delete {old}")
     lake.append("raw_arrival.canal", [(*row[:3], row[3] + later, *row[4:]) for row in old_rows])
     project.run("--select", "messages+", "canal_of_raw+")
-    wrong = (
-        "select partition, offset from {} where error.code = 'offset_taken' and topic = 'canal0' order by all"
-    )
+    wrong = "select partition, offset from {} where error.code = 'offset_reused' and topic = 'canal0' order by all"
     assert [tuple(row.values()) for row in lake.rows(wrong.format(f"{SCHEMA}.messages"))] == places
-    emptied = f"select offset from {SCHEMA}.messages where error.code = 'offset_taken' and topic = 'canal1'"
+    emptied = f"select offset from {SCHEMA}.messages where error.code = 'offset_reused' and topic = 'canal1'"
     assert sorted(row["offset"] for row in lake.rows(emptied)) == sorted(row[2] for row in old_rows)
     of_raw = lake.rows(
-        f"select _cdc_partition, _cdc_offset from {SCHEMA}.canal_of_raw where _cdc_error.code = 'offset_taken' order by all"
+        f"select _cdc_partition, _cdc_offset from {SCHEMA}.canal_of_raw where _cdc_error.code = 'offset_reused' order by all"
     )
     assert [tuple(row.values()) for row in of_raw] == places
     new_ids = f"select id from {SCHEMA}.{{}}_current where id > 90000 order by id"

@@ -20,7 +20,7 @@ SCHEMA = "shop_views"
 # An update is two messages; the format sends a key change as one update.
 TABLE = dataworks.Table("orders", {"id": "LONG", "name": "STRING", "qty": "LONG"})
 MESSAGES = (
-    "{{ config(materialized='cdc_log') }}\n"
+    "{{ config(materialized='cdc_append') }}\n"
     "{{ spark_cdc.messages(source('raw_views', 'topic'), format='dataworks') }}\n"
 )
 CHANGES = (
@@ -32,7 +32,7 @@ COLUMNS = {"id": "bigint", "name": "string", "qty": "bigint"}
 # What the view declares at first: a column is missing, and another one has a type that is not wide enough for all values.
 FIRST_COLUMNS = {"id": "bigint", "qty": "tinyint"}
 TARGET = "{{{{ config(materialized='cdc_{kind}', unique_key=['id']) }}}}\nselect * from {{{{ ref('{source}') }}}}\n"
-KINDS = {"stored": "cdc_log", "viewed": "view"}
+KINDS = {"stored": "cdc_append", "viewed": "view"}
 TABLES = ("current", "history")
 
 
@@ -120,7 +120,7 @@ def runs(lake: Lake, new_project: Callable[..., Project]) -> Runs:
 
 @pytest.mark.parametrize("table", TABLES)
 def test_tables_over_views_are_those_over_logs(runs: Runs, table: str) -> None:
-    """Also while halves of updates wait for their partners, and after a column was declared late."""
+    """Also while parts of updates wait for their partners, and after a column was declared late."""
     assert runs.found[0][f"viewed_{table}"] != runs.found[0][f"stored_{table}"]
     for found in runs.found[1:]:
         assert found[f"viewed_{table}"] == found[f"stored_{table}"]

@@ -138,8 +138,8 @@ def bad_shop_messages(topic: CanalTopic) -> list[Message]:
 
 
 BAD_MESSAGE_CODES = {"broken_json": 1, "not_json": 1, "invalid_utf8": 1, "unknown_op": 1}
-BAD_ROW_CODES = {("value_does_not_fit", "amount: decimal(20,4)"): 1, ("key_missing", "id"): 1,
-                 ("value_does_not_fit", "placed_at: timestamp_ntz"): 1}  # fmt: skip
+BAD_ROW_CODES = {("invalid_value", "amount: decimal(20,4)"): 1, ("key_missing", "id"): 1,
+                 ("invalid_value", "placed_at: timestamp_ntz"): 1}  # fmt: skip
 
 
 def person(number: int, name: str, bio: str | None = None) -> dict[str, Any]:
@@ -266,7 +266,7 @@ def payment(number: int, state: str, cents: int) -> dict[str, Any]:
 
 
 def erp_days() -> list[Day]:
-    """A DataWorks topic: updates whose halves fall into two days, a late pair, late rows after a truncate."""
+    """A DataWorks topic: updates whose parts fall into two days, a late pair, late rows after a truncate."""
     table = DataWorksTable("payments")
     one, two, three, four = days = [Day() for _ in DAYS]
 
@@ -283,7 +283,7 @@ def erp_days() -> list[Day]:
     three.add("payments", table.insert(121, payment(6, "new", 600)), table.truncate(120))
     first, second = table.update(122, payment(6, "new", 600), payment(6, "paid", 600))
     three.add("payments", first)
-    # A half whose other half never comes.
+    # A part whose other part never comes.
     three.add("payments", table.update(123, payment(6, "paid", 600), payment(6, "lost", 600))[0])
     four.add("payments", *table.update(118, payment(5, "new", 500), payment(5, "late", 500)))
     four.add("payments", table.delete(117, payment(2, "sent", 200)), second)
@@ -377,7 +377,7 @@ def current_of(rows: Rows, target: Target) -> dict[Any, Any]:
     found = {}
     for row in rows:
         key = tuple(row[name] for name in target.key)
-        assert key not in found, f"key {key} stands twice"
+        assert key not in found, f"key {key} occurs twice"
         found[key] = (row["_cdc_is_deleted"], *(row[name] for name in target.columns))
     return found
 
@@ -455,20 +455,22 @@ def test_tables_do_not_depend_on_how_the_days_were_cut(story: Story, table: str,
     ("before", "after"),
     [("day 2", "nothing new"), ("nothing new", "empty"), ("full refresh", "nothing new after full refresh")],
 )
-def test_run_without_news_changes_nothing(story: Story, table: str, before: str, after: str) -> None:
+def test_run_without_pending_changes_changes_nothing(
+    story: Story, table: str, before: str, after: str
+) -> None:
     """No row differs, its `_cdc_` columns included."""
     assert sorted(map(str, story.tables[before, table])) == sorted(map(str, story.tables[after, table]))
 
 
 @pytest.mark.parametrize("table", [name + kind for name in TARGETS for kind in ("", "_history")])
-def test_run_without_news_commits_nothing(story: Story, table: str) -> None:
+def test_run_without_pending_changes_commits_nothing(story: Story, table: str) -> None:
     """The table is not even committed to."""
     assert story.commits["nothing new", table] == story.commits["day 2", table]
 
 
 @pytest.mark.parametrize("table", TARGETS)
-def test_run_without_news_adds_no_changes(story: Story, table: str) -> None:
-    """A message is read once: also one with an error, and half an update that waits for its other half."""
+def test_run_without_pending_changes_adds_no_changes(story: Story, table: str) -> None:
+    """A message is read once: also one with an error, and a part of an update that waits for its other part."""
     changes = TARGETS[table].changes
     counts = {stage: len(story.tables[stage, changes]) for stage in ("day 2", "nothing new", "empty")}
     assert len(set(counts.values())) == 1, counts
@@ -502,7 +504,7 @@ def test_half_an_update_is_one_row_however_many_runs_it_waits(story: Story) -> N
         if row["_cdc_error"]
     ]
     assert [(row["_cdc_sequence"][0], row["_cdc_error"]["code"]) for row in waiting] == [
-        (123, "half_of_update")
+        (123, "unpaired_update")
     ]
 
 

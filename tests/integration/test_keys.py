@@ -9,7 +9,7 @@ from harness import Lake, Message, Project
 from source_tables import CanalTable, CanalTopic
 
 SCHEMA = "shop_keys"
-INCREMENTAL = "{{ config(materialized='cdc_log') }}\n"
+INCREMENTAL = "{{ config(materialized='cdc_append') }}\n"
 COLUMNS = "columns={'id': 'bigint', 'name': 'string'}"
 OF_SHARDS = f"format='canal', database='shop_*', table='orders_*', key=['id'], {COLUMNS}"
 OF_NOTES = f"format='canal', table='notes', key=[], {COLUMNS}"
@@ -25,7 +25,7 @@ FILES = {
     "models/sources.yml": "sources: [{name: raw_keys, tables: [{name: shop}]}]\n",
     "models/orders_changes.sql": f"{INCREMENTAL}{{{{ spark_cdc.changes(source('raw_keys', 'shop'), {OF_SHARDS}) }}}}\n",
     "models/orders.sql": marts("orders", "unique_key=['id']"),
-    "models/orders_shared.sql": marts("orders", "unique_key=['id'], origins_share_keys=true"),
+    "models/orders_shared.sql": marts("orders", "unique_key=['id'], source_tables_share_keys=true"),
     "models/notes_changes.sql": f"{INCREMENTAL}{{{{ spark_cdc.changes(source('raw_keys', 'shop'), {OF_NOTES}) }}}}\n",
     "models/notes.sql": marts("notes", "unique_key=['name']"),
     "models/weights_changes.sql": f"{INCREMENTAL}{{{{ spark_cdc.changes(source('raw_keys', 'shop'), {OF_WEIGHTS}) }}}}\n",
@@ -77,9 +77,9 @@ def test_zero_and_minus_zero_are_one_key(project: Project, lake: Lake) -> None:
     assert [tuple(row.values()) for row in found] == [("-0.0", "b", False)]
 
 
-def test_the_origin_is_part_of_the_key(project: Project, lake: Lake) -> None:
+def test_the_source_table_is_part_of_the_key(project: Project, lake: Lake) -> None:
     rows = lake.rows(
-        f"select _cdc_origin, id, name, _cdc_is_deleted as gone from {SCHEMA}.orders order by _cdc_origin, id"
+        f"select _cdc_source_table, id, name, _cdc_is_deleted as gone from {SCHEMA}.orders order by _cdc_source_table, id"
     )
     assert [tuple(row.values()) for row in rows] == [
         ("shop_a.orders_00", 1, None, True),  # its own truncate
@@ -90,7 +90,7 @@ def test_the_origin_is_part_of_the_key(project: Project, lake: Lake) -> None:
     ]
 
 
-def test_origins_share_keys_where_the_user_says_so(project: Project, lake: Lake) -> None:
+def test_source_tables_share_keys_where_the_user_says_so(project: Project, lake: Lake) -> None:
     rows = lake.rows(f"select id, name, _cdc_is_deleted as gone from {SCHEMA}.orders_shared order by id")
     assert [row["id"] for row in rows] == [1, 2]
     assert rows[1] == {"id": 2, "name": "moved", "gone": False}

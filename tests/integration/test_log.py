@@ -1,4 +1,4 @@
-"""`cdc_log`: what a dbt user expects of a table that runs add to, and what it has noted of what it read."""
+"""`cdc_append`: what a dbt user expects of a table that runs add to, and what it has noted of what it read."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ COLUMNS = "columns={'id': 'bigint', 'name': 'string'}"
 CONTRACT = {
     "id": "bigint", "name": "string", "_cdc_op": "string", "_cdc_sequence": "array<decimal(20,0)>",
     "_cdc_committed_at": "timestamp", "_cdc_transaction_id": "string", "_cdc_before": "struct<id:bigint,name:string>",
-    "_cdc_absent": "array<string>", "_cdc_error": "struct<code:string,detail:string>", "_cdc_topic": "string",
+    "_cdc_missing_columns": "array<string>", "_cdc_error": "struct<code:string,detail:string>", "_cdc_topic": "string",
     "_cdc_partition": "int", "_cdc_offset": "bigint",
-    "_cdc_offsets": "array<struct<partition:int,offset:bigint>>", "_cdc_batch": "timestamp", "_cdc_seen": "string",
+    "_cdc_offsets": "array<struct<partition:int,offset:bigint>>", "_cdc_loaded_at": "timestamp", "_cdc_read_positions": "string",
 }  # fmt: skip
 HISTORY = "{{ config(materialized='cdc_history', unique_key=['id']) }} select * from {{ ref('things') }}\n"
 OF_TOPIC = f"format='canal', table='things', key=['id'], {COLUMNS}"
@@ -29,8 +29,8 @@ KAFKA = "topic, partition, offset, timestamp, key, value"
 # name -> (call, the whole sentence)
 WRONG = {
     "a_history_as_current": (
-        "spark_cdc.accounts(messages=[ref('messages')], changes=[ref('things')], current=[ref('things_history')])",
-        "spark_cdc.accounts: argument `current` must be models that are cdc_current; got `things_history`, a cdc_history. "
+        "spark_cdc.reconciliation(messages=[ref('messages')], changes=[ref('things')], current=[ref('things_history')])",
+        "spark_cdc.reconciliation: argument `current` must be models that are cdc_current; got `things_history`, a cdc_history. "
         "Name the model over the same topic that is.",
     ),
     "changes_as_messages": (
@@ -38,7 +38,7 @@ WRONG = {
         "spark_cdc.changes: argument `messages` must be models made by spark_cdc.messages; got `things`, made by "
         "spark_cdc.changes. Name the model over the same topic that is.",
     ),
-    "other_format": (
+    "wrong_format": (
         "spark_cdc.changes(messages=ref('messages'), format='maxwell', table='things', key=['id'], columns={'id': 'bigint'})",
         f"spark_cdc.changes: argument `format` must be that of the messages in `{SCHEMA}.messages`, canal; got `maxwell`. Write "
         "format='canal', or name other messages.",
@@ -48,7 +48,7 @@ WRONG = {
         f"spark_cdc.changes: argument `dialect` must be that of the messages in `{SCHEMA}.messages`, canal; got `oms`. Write "
         "dialect='canal' in both models, or name other messages.",
     ),
-    "other_dialect_behind_a_view": (
+    "other_dialect_through_a_view": (
         f"spark_cdc.changes(messages=ref('some_messages'), dialect='oms', {OF_TOPIC})",
         f"spark_cdc.changes: argument `dialect` must be that of the messages in `{SCHEMA}.some_messages`, canal; got `oms`. ",
     ),
@@ -69,7 +69,7 @@ WRONG = {
 def log(table: str = "things", config: str = "") -> str:
     """Write a changes model over the raw table."""
     return (
-        f"{{{{ config(materialized='cdc_log'{config}) }}}}\n-- its own comment\n"
+        f"{{{{ config(materialized='cdc_append'{config}) }}}}\n-- its own comment\n"
         f"{{{{ spark_cdc.changes(source('raw_log', 'topic'), format='canal', table='{table}', key=['id'], {COLUMNS}) }}}}\n"
     )
 
@@ -78,21 +78,21 @@ def log(table: str = "things", config: str = "") -> str:
 WRONG_CONFIG = {
     "parquet": (
         log(config=", file_format='parquet'"),
-        "spark_cdc.cdc_log: argument `file_format` must be one of iceberg, delta; got `parquet`.",
+        "spark_cdc.cdc_append: argument `file_format` must be one of iceberg, delta; got `parquet`.",
     ),
     "unknown_word": (
         log(config=", on_schema_change='x'"),
-        "spark_cdc.cdc_log: argument `on_schema_change` must be one of ignore, fail, evolve, append_new_columns, "
+        "spark_cdc.cdc_append: argument `on_schema_change` must be one of ignore, fail, evolve, append_new_columns, "
         "sync_all_columns; got `x`.",
     ),
     "log_with_a_key": (
         log(config=", unique_key='id'"),
-        "spark_cdc.cdc_log: argument `unique_key` must be left out; got `id`. A log keeps all rows; cdc_current keeps one of "
+        "spark_cdc.cdc_append: argument `unique_key` must be left out; got `id`. A log keeps all rows; cdc_current keeps one of "
         "each key.",
     ),
     "own_query": (
-        "{{ config(materialized='cdc_log') }} select 1 as id\n",
-        "spark_cdc.cdc_log: argument `sql` must be a call of spark_cdc.messages, spark_cdc.changes, spark_cdc.ledger or "
+        "{{ config(materialized='cdc_append') }} select 1 as id\n",
+        "spark_cdc.cdc_append: argument `sql` must be a call of spark_cdc.messages, spark_cdc.changes, spark_cdc.run_ledger or "
         "spark_cdc.run_summary; got a query of its own. Each run would append all of it again: write materialized='table' or 'incremental'.",
     ),
 }
@@ -109,7 +109,7 @@ def files() -> dict[str, str]:
     hook = f"insert into {SCHEMA}.audit select '{{}}'"
     return {
         "models/sources.yml": "sources: [{name: raw_log, tables: [{name: topic}, {name: renamed}, {name: long}]}]\n",
-        "models/messages.sql": "{{ config(materialized='cdc_log') }}\n"
+        "models/messages.sql": "{{ config(materialized='cdc_append') }}\n"
         "{{ spark_cdc.messages(source('raw_log', 'topic'), format='canal') }}\n",
         "models/some_messages.sql": "{{ config(materialized='view') }} select * from {{ ref('messages') }} where partition = 0\n",
         "models/some_things.sql": f"{{{{ spark_cdc.changes(messages=ref('some_messages'), dialect='canal', {OF_TOPIC}) }}}}\n",
@@ -119,10 +119,10 @@ def files() -> dict[str, str]:
             f'pre_hook="{hook.format("pre")}", post_hook="{hook.format("post")}"'),
         "models/contracted.sql": log(),
         "models/once/broken_contract.sql": log(),
-        "models/once/pieces.sql": "{{ config(materialized='cdc_log') }}\n"
+        "models/once/pieces.sql": "{{ config(materialized='cdc_append') }}\n"
         "{{ spark_cdc.messages(source('raw_log', 'long'), format='canal') }}\n",
         "models/once/things_history.sql": HISTORY,
-        **{f"models/once/{name}.sql": f"{{{{ config(materialized='cdc_log') }}}}{{{{ {call} }}}}\n" for name, (call, _) in WRONG.items()},
+        **{f"models/once/{name}.sql": f"{{{{ config(materialized='cdc_append') }}}}{{{{ {call} }}}}\n" for name, (call, _) in WRONG.items()},
         **{f"models/once/{name}.sql": text for name, (text, _) in WRONG_CONFIG.items()},
         "models/places/eu.sql": log("things", ", schema='eu', alias='same'"),
         "models/places/us.sql": log("others", ", schema='us', alias='same'"),
@@ -198,7 +198,7 @@ def noted(lake: Lake, name: str) -> dict[str, Any]:
     """What a log has noted: the property, and whether it is of the table's latest snapshot."""
     found = {row["key"]: row["value"] for row in lake.rows(f"show tblproperties {SCHEMA}.{name}")}
     holds = found.get("spark_cdc.read_commit") == found["current-snapshot-id"]
-    return {"seen": found.get("spark_cdc.seen", "").partition(" ")[2], "holds": holds}
+    return {"seen": found.get("spark_cdc.read_positions", "").partition(" ")[2], "holds": holds}
 
 
 def test_a_run_does_what_a_dbt_user_expects(project: Project, lake: Lake, source: Source) -> None:
@@ -244,13 +244,15 @@ def test_what_was_read_is_noted(project: Project, lake: Lake, source: Source) ->
 
 def test_a_source_that_is_as_it_was_is_not_read(project: Project, lake: Lake, source: Source) -> None:
     """Seen by a note that says so of a table to which rows were added."""
-    properties = f"show tblproperties {SCHEMA}.things ('spark_cdc.seen_at')"
+    properties = f"show tblproperties {SCHEMA}.things ('spark_cdc.read_at_commit')"
     latest = "show tblproperties raw_log.topic ('current-snapshot-id')"
     ids = f"select id from {SCHEMA}.things order by id"
     assert lake.rows(properties)[0]["value"] == lake.rows(latest)[0]["value"]
     source.land(source.things.insert(2, {"id": 3, "name": "unread"}))
     snapshot = lake.rows(latest)[0]["value"]
-    lake.spark.sql(f"alter table {SCHEMA}.things set tblproperties ('spark_cdc.seen_at' = '{snapshot}')")
+    lake.spark.sql(
+        f"alter table {SCHEMA}.things set tblproperties ('spark_cdc.read_at_commit' = '{snapshot}')"
+    )
     project.run("--select", "things")
     assert [row["id"] for row in lake.rows(ids)] == [1, 2]
     source.land(source.others.insert(2, {"id": 11, "name": "o"}))
@@ -340,8 +342,8 @@ def test_a_table_of_another_format_is_not_written(project: Project, lake: Lake, 
     project.write({"models/things.sql": log(config=", file_format='delta'")})
     run = project.dbt("run", "--select", "things")
     assert (
-        f"spark_cdc.cdc_log: {SCHEMA}.things is stored as iceberg, and this model has file_format='delta'. Set the format "
-        "that it has, or build it anew: dbt run --full-refresh --select things+" in run.messages["things"]
+        f"spark_cdc.cdc_append: {SCHEMA}.things is stored as iceberg, and this model has file_format='delta'. Set the format "
+        "that it has, or rebuild it: dbt run --full-refresh --select things+" in run.messages["things"]
     )
 
 
@@ -359,4 +361,4 @@ def test_two_messages_of_one_run_at_one_offset(project: Project, lake: Lake, sou
     found = lake.rows(
         f"select id, _cdc_error.code from {SCHEMA}.contracted where id > 4 or _cdc_error is not null"
     )
-    assert {tuple(row.values()) for row in found} == {(5, None), (None, "offset_taken"), (7, None)}
+    assert {tuple(row.values()) for row in found} == {(5, None), (None, "offset_reused"), (7, None)}

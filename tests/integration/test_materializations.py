@@ -48,8 +48,8 @@ WRONG = {
     }),
     "no_contract_columns": ("unique_key=['id']", "\nselect id, name, _cdc_op from {{ ref('stg_things_changes') }}\n", {
         "argument": "sql", "allowed": "a select of all columns of a model made by spark_cdc.changes",
-        "got": "a select without _cdc_sequence, _cdc_committed_at, _cdc_transaction_id, _cdc_before, _cdc_absent, "
-        "_cdc_error, _cdc_topic, _cdc_partition, _cdc_offset, _cdc_offsets, _cdc_batch, _cdc_seen",
+        "got": "a select without _cdc_sequence, _cdc_committed_at, _cdc_transaction_id, _cdc_before, _cdc_missing_columns, "
+        "_cdc_error, _cdc_topic, _cdc_partition, _cdc_offset, _cdc_offsets, _cdc_loaded_at, _cdc_read_positions",
         "next_step": "Write select * from {{ ref('...') }}; a model over this one may leave rows out.",
     }),
     "file_format": ("unique_key=['id'], file_format='parquet'", SELECT, {
@@ -88,7 +88,7 @@ def files() -> dict[str, str]:
             "things", "{'id': 'bigint', 'name': 'string'}", key="[]"
         ),
         "models/odd/stg_odd_changes.sql": changes(
-            "odd", str({"id": "bigint"} | dict.fromkeys(ODD_NAMES, "string")), "cdc_log", "['id', 'order']"
+            "odd", str({"id": "bigint"} | dict.fromkeys(ODD_NAMES, "string")), "cdc_append", "['id', 'order']"
         ),
         "models/once/plain_granted.sql": "{{ config(materialized='table', grants={'select': ['someone']}) }} select 1 as id\n",
         "models/once/plain_contract.sql": "{{ config(materialized='table') }} select 1 as id, 'x' as name\n",
@@ -172,14 +172,18 @@ def columns_of(kind: str) -> list[tuple[str, str]]:
     return own if kind == "current" else [*own, ("valid_from", "timestamp"), ("valid_to", "timestamp")]
 
 
-EFFECT_COLUMNS = [
+KEY_OPERATION_COLUMNS = [
     ("_cdc_op", "string"), ("_cdc_is_deleted", "boolean"), ("_cdc_sequence", "array<decimal(20,0)>"),
-    ("_cdc_committed_at", "timestamp"), ("_cdc_transaction_id", "string"), ("_cdc_absent", "array<string>"),
+    ("_cdc_committed_at", "timestamp"), ("_cdc_transaction_id", "string"), ("_cdc_missing_columns", "array<string>"),
     ("_cdc_topic", "string"), ("_cdc_partition", "int"), ("_cdc_offset", "bigint"),
 ]  # fmt: skip
 CONTRACT_COLUMNS = {
-    "current": EFFECT_COLUMNS,
-    "history": [*EFFECT_COLUMNS, ("_cdc_last_sequence", "array<decimal(20,0)>"), ("_cdc_arrays", "string")],
+    "current": KEY_OPERATION_COLUMNS,
+    "history": [
+        *KEY_OPERATION_COLUMNS,
+        ("_cdc_last_sequence", "array<decimal(20,0)>"),
+        ("_cdc_resume_state", "string"),
+    ],
 }
 
 
@@ -246,7 +250,7 @@ def stages(lake: Lake, new_project: Callable[..., Project]) -> Stages:
     land(odd, odd.delete(6, odd_row(2, "b")))
     land(eu, eu.update(5, ({"id": 1, "name": "eu"}, {"id": 1, "name": "eu 2"})))
     land(us, us.update(5, ({"id": 1, "name": "us"}, {"id": 1, "name": "us 2"})))
-    # A column more in a changes model means to build it again from the raw table: `_cdc_before` has it too.
+    # A column more in a changes model means to rebuild it from the raw table: `_cdc_before` has it too.
     with_note = ("--vars", "{with_note: true}")
     project.run("--full-refresh", "--select", "stg_things_changes", *with_note)
     run("new column", *with_note, "--exclude", "path:models/once", "stg_things_changes")
@@ -354,7 +358,7 @@ NEW_NOTES = {"current": {1: ["new"], 2: ["n2"]}, "history": {1: ["n1", "new"], 2
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("mode", MODES)
 def test_new_column(stages: Stages, mode: str, kind: str) -> None:
-    """`ignore` goes on without it, `fail` says so; the others take it for each row, as the changes were built anew."""
+    """`ignore` goes on without it, `fail` says so; the others take it for each row, as the changes were rebuilt."""
     run = stages.runs["new column"]
     rows = stages.rows["new column", f"{mode}_{kind}"]
     if mode == "fail":

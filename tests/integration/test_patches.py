@@ -25,7 +25,7 @@ SEED = 20261122
 BEGIN = datetime(2026, 1, 1, tzinfo=timezone.utc)
 COLUMNS = ("n", "doc", "tags")
 UNKNOWN = Ellipsis  # a copy of it is itself
-INCREMENTAL = "{{ config(materialized='cdc_log', tblproperties={'format-version': '3'}) }}\n"
+INCREMENTAL = "{{ config(materialized='cdc_append', tblproperties={'format-version': '3'}) }}\n"
 TYPES = "key=['_id'], columns={'_id': 'string', 'n': 'int', 'doc': 'string', 'tags': 'variant'}"
 
 
@@ -262,10 +262,10 @@ def tables(lake: Lake, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
     def row(found: dict[str, Any]) -> tuple[Any, ...]:
         tags = None if found["tags"] is None else json.loads(found["tags"])
-        absent = sorted(found["_cdc_absent"]) if found["_cdc_absent"] else None
+        absent = sorted(found["_cdc_missing_columns"]) if found["_cdc_missing_columns"] else None
         return (found["_cdc_is_deleted"], found["n"], found["doc"], tags, absent)
 
-    columns = "_id, n, doc, to_json(tags) as tags, _cdc_absent, _cdc_is_deleted"
+    columns = "_id, n, doc, to_json(tags) as tags, _cdc_missing_columns, _cdc_is_deleted"
     current = {
         found["_id"]: row(found)
         for found in lake.rows(f"select {columns} from {SCHEMA}.{name}_current order by _id")

@@ -88,7 +88,7 @@ def test_the_tutorial_prints_what_dbt_prints(lake: Lake, new_project: Callable[.
     assert len(letters) == 2
     accounts = lake.rows("""
         select sum(applied) as applied, sum(superseded) as superseded, sum(rejected) as rejected, sum(read) as read
-        from tutorial.cdc_accounts
+        from tutorial.cdc_reconciliation
     """)
     assert accounts == [{"applied": 1, "superseded": 2, "rejected": 2, "read": 5}]
     assert "counts each of the five messages once: 1 applied, 2 superseded, 2 rejected" in TUTORIAL
@@ -129,26 +129,26 @@ def test_each_run_says_what_it_did(lake: Lake, new_project: Callable[..., Projec
     )
     assert said == {
         "stg_shop__messages": "7 read: 2 routed, 1 control, 1 unrouted, 3 rejected (not_json 2, unknown_op 1)",
-        "stg_shop__orders_changes": "2 row changes: 1 rejected (value_does_not_fit 1)",
+        "stg_shop__orders_changes": "2 row changes: 1 rejected (invalid_value 1)",
         "orders": "2 row changes: 1 merged, 1 rejected",
         "orders_history": "2 row changes: 2 rows merged, 1 rejected",
         "cdc_run_summary": "7 read: 1 applied, 1 control, 1 unrouted, "
-        "4 rejected (not_json, unknown_op, value_does_not_fit), 2 undeclared columns (note)",
+        "4 rejected (invalid_value, not_json, unknown_op), 2 undeclared columns (note)",
     }
     summary = lake.rows("""
         select table_name, read, rejected_codes, undeclared_columns
         from readme_runs.cdc_run_summary
-        where batch = (select max(batch) from readme_runs.cdc_run_summary)
+        where loaded_at = (select max(loaded_at) from readme_runs.cdc_run_summary)
         order by table_name
     """)
     assert summary == [
         {"table_name": None, "read": 4, "rejected_codes": {"not_json": 2, "unknown_op": 1}, "undeclared_columns": []},
-        {"table_name": "orders", "read": 2, "rejected_codes": {"value_does_not_fit": 1},
+        {"table_name": "orders", "read": 2, "rejected_codes": {"invalid_value": 1},
          "undeclared_columns": ["colour\n", "note"]},
         {"table_name": "returns", "read": 1, "rejected_codes": {}, "undeclared_columns": []},
     ]  # fmt: skip
 
-    # A copy lands again behind all others; then a change of a row that is there already in this form.
+    # A copy lands again after all others; then a change of a row that is there already in this form.
     lake.land_again("raw", {0: canal("INSERT", row)}, schema="shop")
     said = run()
     assert said["stg_shop__messages"] == "1 read: 1 routed"
@@ -311,7 +311,7 @@ def test_what_is_plain_sql_can_be_a_view(lake: Lake, new_project: Callable[..., 
     )
     lake.land("raw", [canal("INSERT", old), canal("UPDATE", new, {"amount": "1.50"})], schema="shop")
     project.dbt("run").must_succeed()
-    assert lake.rows("select * from readme_views.cdc_topic_faults") == []
+    assert lake.rows("select * from readme_views.cdc_topic_anomalies") == []
     assert lake.rows("select amount from readme_views.current") == [{"amount": Decimal("2.5000")}]
     versions = lake.rows("select amount from readme_views.history order by valid_to nulls last")
     assert [row["amount"] for row in versions] == [Decimal("1.5000"), Decimal("2.5000")]

@@ -20,7 +20,7 @@ ALONE = "must be select * from {{ ref('...') }} and nothing else; got a select w
 
 
 def changes(
-    materialized: str = "cdc_log", relation: str = "source('raw_slips', 'topic')", **arguments: str
+    materialized: str = "cdc_append", relation: str = "source('raw_slips', 'topic')", **arguments: str
 ) -> str:
     """Write a changes model."""
     named = {"format": "'canal'", "table": "'orders'", "key": "['id']", "columns": COLUMNS} | arguments
@@ -32,7 +32,7 @@ def messages(**arguments: str) -> str:
     """Write a messages model."""
     named = {"format": "'canal'"} | arguments
     call = ", ".join(["source('raw_slips', 'topic')", *(f"{name}={value}" for name, value in named.items())])
-    return f"{{{{ config(materialized='cdc_log') }}}}\n{{{{ spark_cdc.messages({call}) }}}}\n"
+    return f"{{{{ config(materialized='cdc_append') }}}}\n{{{{ spark_cdc.messages({call}) }}}}\n"
 
 
 def current(changes: str, config: str = "") -> str:
@@ -111,7 +111,7 @@ WRONG = {
     "check_cols": (history(", check_cols='all'"), "got `check_cols`. Did you mean track_columns?"),
     "strategy": (
         history(", strategy='timestamp'"),
-        "got `strategy`. Beside dbt's own there are unique_key, file_format, on_schema_change, tblproperties, origins_share_keys, "
+        "got `strategy`. Beside dbt's own there are unique_key, file_format, on_schema_change, tblproperties, source_tables_share_keys, "
         "track_columns, keep_unchanged, hard_deletes. Put what other tools read into `meta`.",
     ),
     "predicates": (
@@ -125,16 +125,16 @@ WRONG = {
         "spark_cdc.cdc_history: argument `merge_update_columns` must be left out; got `['name']`. A cdc_history model does not read it",
     ),
     "strategy_of_log": (
-        changes().replace("cdc_log'", "cdc_log', incremental_strategy='append'"),
-        "spark_cdc.cdc_log: argument `incremental_strategy` must be left out; got `append`. A cdc_log model does not read it: each run "
+        changes().replace("cdc_append'", "cdc_append', incremental_strategy='append'"),
+        "spark_cdc.cdc_append: argument `incremental_strategy` must be left out; got `append`. A cdc_append model does not read it: each run "
         "appends what it has not read yet. Remove it;",
     ),
     "strategy_of_current": (current("built", ", incremental_strategy='merge'"), "`incremental_strategy` must be left out; got `merge`."),
     "microbatch": (history(", batch_size='day'"), "spark_cdc.cdc_history: argument `batch_size` must be left out; got `day`."),
-    "of_folder": (changes(), "spark_cdc.cdc_log: argument `config` must be made of keys that exist; got `retention`. Beside dbt's own"),
+    "of_folder": (changes(), "spark_cdc.cdc_append: argument `config` must be made of keys that exist; got `retention`. Beside dbt's own"),
     "tracked_log": (
-        changes().replace("cdc_log'", "cdc_log', track_columns=['name']"),
-        "spark_cdc.cdc_log: argument `config` must be made of keys that exist; got `track_columns`. Beside dbt's own there are unique_key,",
+        changes().replace("cdc_append'", "cdc_append', track_columns=['name']"),
+        "spark_cdc.cdc_append: argument `config` must be made of keys that exist; got `track_columns`. Beside dbt's own there are unique_key,",
     ),
     "messages_as_raw": (
         changes(relation="ref('messages')"),
@@ -153,8 +153,8 @@ WRONG = {
         "makes of that table.",
     ),
     "faults_of_raw": (
-        "{{ config(materialized='view') }}{{ spark_cdc.topic_faults(messages=[source('raw_slips', 'topic')]) }}",
-        "spark_cdc.topic_faults: argument `messages` must be models made by spark_cdc.messages, or views over them; got",
+        "{{ config(materialized='view') }}{{ spark_cdc.topic_anomalies(messages=[source('raw_slips', 'topic')]) }}",
+        "spark_cdc.topic_anomalies: argument `messages` must be models made by spark_cdc.messages, or views over them; got",
     ),
     "messages_of_messages": (
         messages().replace("source('raw_slips', 'topic')", "ref('messages')"),
@@ -205,8 +205,8 @@ CUT = {
     "cut_current": current("cut_changes"),
     "cut_current_of_raw": current("cut_of_raw"),
     "cut_letters": f"{{{{ config(materialized='view') }}}}{{{{ spark_cdc.dead_letters({OF_CUT}) }}}}",
-    "cut_accounts": f"{{{{ config(materialized='view') }}}}{{{{ spark_cdc.accounts({OF_CUT}, current=[ref('cut_current')]) }}}}",
-    "cut_ledger": f"{{{{ config(materialized='cdc_log') }}}}{{{{ spark_cdc.ledger({OF_CUT}, current=[ref('cut_current')]) }}}}",
+    "cut_accounts": f"{{{{ config(materialized='view') }}}}{{{{ spark_cdc.reconciliation({OF_CUT}, current=[ref('cut_current')]) }}}}",
+    "cut_ledger": f"{{{{ config(materialized='cdc_append') }}}}{{{{ spark_cdc.run_ledger({OF_CUT}, current=[ref('cut_current')]) }}}}",
 }
 TESTS = """
 models:
@@ -218,9 +218,9 @@ models:
           name: accounted_for
   - {name: cut_of_raw, data_tests: [spark_cdc.no_errors: {name: no_errors_of_changes}]}
   - name: cut_accounts
-    data_tests: [spark_cdc.accounts_add_up: {name: accounts, arguments: {messages: [ref('cut_messages')]}}]
+    data_tests: [spark_cdc.counts_reconcile: {name: accounts, arguments: {messages: [ref('cut_messages')]}}]
   - name: cut_ledger
-    data_tests: [spark_cdc.accounts_add_up: {name: ledger, arguments: {messages: [ref('cut_messages')]}}]
+    data_tests: [spark_cdc.counts_reconcile: {name: ledger, arguments: {messages: [ref('cut_messages')]}}]
 """
 
 

@@ -1,7 +1,7 @@
 """Batches in which each change says its whole row, in order: the newest change of a key is its row.
 
 A current table then reads no more of itself than how far each key has come, or not even that where its properties say that
-each change comes behind all its rows. It needs no scratch table. A history takes each change for its row's state, and knows of each
+each change comes after all its rows. It needs no scratch table. A history takes each change for its row's state, and knows of each
 version without looking whether it was stored. What the general way does is tried by the other modules, and here by the last runs.
 """
 
@@ -24,7 +24,7 @@ COLUMNS = ["name", "size"]
 FILES = {
     "models/sources.yml": "sources: [{name: raw_whole_rows, tables: [{name: things}]}]\n",
     "models/changes.sql": """
-{{ config(materialized='cdc_log') }}
+{{ config(materialized='cdc_append') }}
 {{ spark_cdc.changes(source('raw_whole_rows', 'things'), format='canal', table='things', key=['id'],
     columns={'id': 'bigint', 'name': 'string', 'size': 'int'}) }}
 """,
@@ -109,7 +109,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_the_newest_change_of_a_key_is_its_row(project: Project, lake: Lake, written: list[str]) -> None:
-    """After each run, and after a truncate too, behind which the general way is taken for good."""
+    """After each run, and after a truncate too, after which the general way is taken for good."""
     table = CanalTable(CanalTopic(), "things", ["id"])
     events = statements(Random(20261122), table)
     changes = []
@@ -139,7 +139,7 @@ def test_the_newest_change_of_a_key_is_its_row(project: Project, lake: Lake, wri
 
     def asks_for_truncates() -> bool:
         return any(
-            "effects_and_truncates" in sql and f"{SCHEMA}.history__cdc_rows_" in sql for sql in written
+            "operations_and_truncates" in sql and f"{SCHEMA}.history__cdc_rows_" in sql for sql in written
         )
 
     def compares_versions() -> bool:
@@ -153,7 +153,7 @@ def test_the_newest_change_of_a_key_is_its_row(project: Project, lake: Lake, wri
     for batch in (*in_order, ahead):
         sql = run(*batch)
         assert "merge into" in sql
-        assert not looks_at_its_rows(sql), "each change comes behind all that the table has"
+        assert not looks_at_its_rows(sql), "each change comes after all that the table has"
         assert not has_scratch_table(sql)
         assert not keeps_newest_rows(sql)
         assert not asks_for_truncates()

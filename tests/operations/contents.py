@@ -7,7 +7,7 @@ from typing import Any
 from harness import Lake
 
 Contents = list[tuple[tuple[str, Any], ...]]
-READING = ("_cdc_batch", "_cdc_seen", "batch", "seen")
+READING = ("_cdc_loaded_at", "_cdc_read_positions", "loaded_at", "read_positions")
 
 
 def contents(lake: Lake, table: str) -> Contents:
@@ -19,8 +19,8 @@ def contents_of(found: list[dict[str, Any]]) -> Contents:
     """Return the rows in an order of their own; names of absent columns are a set."""
     rows = []
     for row in map(dict, found):
-        if row.get("_cdc_absent"):
-            row["_cdc_absent"] = sorted(row["_cdc_absent"])
+        if row.get("_cdc_missing_columns"):
+            row["_cdc_missing_columns"] = sorted(row["_cdc_missing_columns"])
         if isinstance(row.get("_cdc_before"), dict):
             row["_cdc_before"] = sorted(row["_cdc_before"].items())
         rows.append(tuple(sorted((name, value) for name, value in row.items() if name not in READING)))

@@ -217,10 +217,10 @@ def story(lake: Lake, new_project: Callable[..., Project]) -> Story:
     story.run("late")
     of_orders = ("stg_orders_changes", "orders", "orders_history")
     story.dbt("full refresh", "dbt run --full-refresh", *of_orders)
-    story.dbt("fill back", "dbt run --vars '{spark_cdc__fill_back: [stg_orders_changes]}'", *of_orders)
+    story.dbt("backfill", "dbt run --vars '{spark_cdc__backfill: [stg_orders_changes]}'", *of_orders)
     story.dbt(
         "told twice",
-        "dbt run --full-refresh --select stg_orders_changes --vars '{spark_cdc__lose_history: [stg_orders_changes]}'",
+        "dbt run --full-refresh --select stg_orders_changes --vars '{spark_cdc__allow_history_loss: [stg_orders_changes]}'",
         "stg_orders_changes",
     )
     story.project.write(UNBUILT)
@@ -281,9 +281,9 @@ WRONG = {
     },
 }  # fmt: skip
 UNBUILT = {
-    "models/unbuilt/unbuilt_messages.sql": "{{ config(materialized='cdc_log') }}\n"
+    "models/unbuilt/unbuilt_messages.sql": "{{ config(materialized='cdc_append') }}\n"
     "{{ spark_cdc.messages(source('raw', 'shop'), format='canal') }}\n",
-    "models/unbuilt/unbuilt_changes.sql": "{{ config(materialized='cdc_log') }}\n{{ spark_cdc.changes("
+    "models/unbuilt/unbuilt_changes.sql": "{{ config(materialized='cdc_append') }}\n{{ spark_cdc.changes("
     "messages=ref('unbuilt_messages'), format='canal', table='orders', key=['id'], columns={'id': 'bigint'}) }}\n",
 }
 
@@ -355,11 +355,11 @@ def test_restated_rows_are_those_of_a_full_build(story: Story, table: str) -> No
 def test_restate_says_what_it_does(story: Story) -> None:
     """A dry run counts and writes nothing."""
     assert (
-        f"1 keys of {SCHEMA}.orders would be built anew. Run it again with dry_run: false."
+        f"1 keys of {SCHEMA}.orders would be rebuilt. Run it again with dry_run: false."
         in story.printed["dry restate"]
     )
     assert story.contents["dry restate", "orders"] == story.contents["damaged", "orders"]
-    assert f"2 keys of {SCHEMA}.orders were built anew." in story.printed["restate orders"]
+    assert f"2 keys of {SCHEMA}.orders were rebuilt." in story.printed["restate orders"]
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -398,7 +398,7 @@ def test_prune_keeps_what_is_needed(story: Story) -> None:
     gone = set(story.raw["before prune", f"{SCHEMA}.stg_customers_changes"]) - set(
         story.raw["after prune", f"{SCHEMA}.stg_customers_changes"]
     )
-    assert gone == {0, 1}  # the inserts of 1 and of 2, behind a whole row and behind a delete
+    assert gone == {0, 1}  # the inserts of 1 and of 2, after a whole row and after a delete
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -427,7 +427,7 @@ def test_full_refresh_after_prune_is_refused(story: Story) -> None:
         "spark_cdc.messages: a full refresh of stg_messages would lose what raw_operations.shop no longer holds: "
         "topic raw_operations.shop, partition 0: 2 offsets from 5 to 6. " in said
     )
-    assert "--vars '{spark_cdc__lose_history: [stg_messages]}'" in said
+    assert "--vars '{spark_cdc__allow_history_loss: [stg_messages]}'" in said
     assert (
         "spark_cdc.changes: a full refresh of stg_customers_changes would lose what raw_operations.customers "
         "no longer holds: topic raw_operations.customers, partition 0: " in said
@@ -436,10 +436,10 @@ def test_full_refresh_after_prune_is_refused(story: Story) -> None:
         assert story.contents["full refresh", table] == story.contents["late", table]
 
 
-def test_fill_back_keeps_what_the_source_no_longer_has(story: Story) -> None:
+def test_backfill_keeps_what_the_source_no_longer_has(story: Story) -> None:
     """Where a full refresh would lose it."""
     for table in ("stg_orders_changes", "orders", "orders_history"):
-        assert story.contents["fill back", table] == story.contents["late", table]
+        assert story.contents["backfill", table] == story.contents["late", table]
     assert len(story.contents["told twice", "stg_orders_changes"]) < len(
         story.contents["late", "stg_orders_changes"]
     )

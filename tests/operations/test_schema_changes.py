@@ -1,4 +1,4 @@
-"""A model's columns change while its tables stand; filled back, they are what a first build gives."""
+"""A model's columns change while its tables stand; backfilled, they are what a first build gives."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ COLUMNS = {
 }
 FILES = {
     "models/sources.yml": "sources: [{name: raw, schema: raw_schema, tables: [{name: things}]}]\n",
-    "models/stg_messages.sql": "{{ config(materialized='cdc_log') }}\n"
+    "models/stg_messages.sql": "{{ config(materialized='cdc_append') }}\n"
     "{{ spark_cdc.messages(source('raw', 'things'), format='canal') }}\n",
-    "models/stg_things_changes.sql": "{{ config(materialized='cdc_log', on_schema_change=var('policy', 'evolve')) }}\n"
+    "models/stg_things_changes.sql": "{{ config(materialized='cdc_append', on_schema_change=var('policy', 'evolve')) }}\n"
     "{{ spark_cdc.changes(messages=ref('stg_messages'), format='canal', table='things', key=['id'], "
     f"columns={COLUMNS}[var('columns', 'first')]) }}}}\n",
     "models/things.sql": "{{ config(materialized='cdc_current', unique_key=['id'], "
@@ -110,13 +110,13 @@ def stages(lake: Lake, new_project: Callable[..., Project]) -> Stages:
     )  # fmt: skip
     run("fail", policy="fail")
     run("narrower", columns="narrower", policy="ignore")
-    run("fill back of a current table", spark_cdc__fill_back="things")
+    run("backfill of a current table", spark_cdc__backfill="things")
     run("evolved")
-    run("filled back", spark_cdc__fill_back="stg_things_changes")
+    run("backfilled", spark_cdc__backfill="stg_things_changes")
     run("rebuilt", "--full-refresh")
     land(things.update(9, (thing(6, "six"), thing(6, "six", note="not read"))))
     run("fewer", columns="fewer")
-    run("fill back fewer", columns="fewer", spark_cdc__fill_back="stg_things_changes")
+    run("backfill fewer", columns="fewer", spark_cdc__backfill="stg_things_changes")
     if lake.file_format == "iceberg":
         land(
             things.update(10, (thing(1, "uno", note="n1 new"), thing(1, "eins", note="not read"))),
@@ -165,12 +165,12 @@ def test_types_are_not_ignored_and_not_narrowed(stages: Stages) -> None:
         assert stages.contents["narrower", table] == stages.contents["ignore", table]
 
 
-def test_fill_back_of_a_current_table_is_refused(stages: Stages) -> None:
-    """It would do nothing: the changes are what is filled back."""
+def test_backfill_of_a_current_table_is_refused(stages: Stages) -> None:
+    """It would do nothing: the changes are what is backfilled."""
     assert (
-        "spark_cdc.vars: argument `spark_cdc__fill_back` must be a list of names of models that are not cdc_current nor "
-        "cdc_history; got `['things']`. Write --vars '{spark_cdc__fill_back: [stg_things_changes]}'."
-        in stages.runs["fill back of a current table"].messages["stg_things_changes"]
+        "spark_cdc.vars: argument `spark_cdc__backfill` must be a list of names of models that are not cdc_current nor "
+        "cdc_history; got `['things']`. Write --vars '{spark_cdc__backfill: [stg_things_changes]}'."
+        in stages.runs["backfill of a current table"].messages["stg_things_changes"]
     )
 
 
@@ -179,7 +179,7 @@ def test_added_column_counts_as_absent_in_old_rows(stages: Stages) -> None:
     stages.runs["evolved"].must_succeed()
     rows = {row["_cdc_offset"]: row for row in stages.rows["evolved", "stg_things_changes"]}
     assert [rows[offset]["note"] for offset in (1, 5, 6, 7)] == [None, None, "n1 new", "n"]
-    assert [rows[offset]["_cdc_absent"] for offset in (1, 4, 5, 6, 7)] == [
+    assert [rows[offset]["_cdc_missing_columns"] for offset in (1, 4, 5, 6, 7)] == [
         ["note"],
         None,
         ["note"],
@@ -188,11 +188,11 @@ def test_added_column_counts_as_absent_in_old_rows(stages: Stages) -> None:
     ]
     current = {row["id"]: row for row in stages.rows["evolved", "things"]}
     assert [current[key]["note"] for key in (1, 5, 6, 20)] == ["n1 new", "n", None, None]
-    assert [current[key]["_cdc_absent"] for key in (1, 5, 6, 20)] == [None, None, ["note"], ["note"]]
+    assert [current[key]["_cdc_missing_columns"] for key in (1, 5, 6, 20)] == [None, None, ["note"], ["note"]]
 
 
 def test_row_before_keeps_its_fields_apart(stages: Stages) -> None:
-    """The struct's new field stands behind the others, whatever the order in the model."""
+    """The struct's new field stands after the others, whatever the order in the model."""
     [row] = [row for row in stages.rows["evolved", "stg_things_changes"] if row["_cdc_offset"] == 6]
     assert (row["_cdc_before"]["name"], row["_cdc_before"]["note"], row["_cdc_before"]["pieces"]) == (
         "uno",
@@ -202,25 +202,25 @@ def test_row_before_keeps_its_fields_apart(stages: Stages) -> None:
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_filled_back_is_what_a_first_build_gives(stages: Stages, table: str) -> None:
+def test_backfilled_is_what_a_first_build_gives(stages: Stages, table: str) -> None:
     """Every column of every row; also the row that fits the wider type only."""
-    stages.runs["filled back"].must_succeed()
+    stages.runs["backfilled"].must_succeed()
     stages.runs["rebuilt"].must_succeed()
-    assert stages.contents["filled back", table] != stages.contents["evolved", table]
-    assert stages.contents["filled back", table] == stages.contents["rebuilt", table]
-    assert any(row["pieces"] == 3_000_000_000 for row in stages.rows["filled back", table])
+    assert stages.contents["backfilled", table] != stages.contents["evolved", table]
+    assert stages.contents["backfilled", table] == stages.contents["rebuilt", table]
+    assert any(row["pieces"] == 3_000_000_000 for row in stages.rows["backfilled", table])
 
 
 def test_column_that_is_no_longer_declared_keeps_its_values(stages: Stages) -> None:
     """No message carries it from now on."""
     stages.runs["fewer"].must_succeed()
     [row] = [row for row in stages.rows["fewer", "things"] if row["id"] == 6]
-    assert (row["note"], row["_cdc_op"], row["_cdc_absent"]) == ("n", "update", None)
+    assert (row["note"], row["_cdc_op"], row["_cdc_missing_columns"]) == ("n", "update", None)
     [change] = [row for row in stages.rows["fewer", "stg_things_changes"] if row["_cdc_offset"] == 8]
-    assert (change["note"], change["_cdc_absent"]) == (None, ["note"])
+    assert (change["note"], change["_cdc_missing_columns"]) == (None, ["note"])
     assert (
         "it has columns that model stg_things_changes does not declare: note. "
-        in (stages.runs["fill back fewer"].messages["stg_things_changes"])
+        in (stages.runs["backfill fewer"].messages["stg_things_changes"])
     )
 
 
@@ -229,13 +229,13 @@ def test_the_text_of_an_open_version_says_what_its_arrays_say(stages: Stages) ->
     absent = set()
     for (_, table), rows in stages.rows.items():
         for row in rows if table == "things_history" else []:
-            said = json.loads(row["_cdc_arrays"]) if row["_cdc_arrays"] else None
-            arrays = ("_cdc_sequence", "_cdc_absent", "_cdc_last_sequence")
+            said = json.loads(row["_cdc_resume_state"]) if row["_cdc_resume_state"] else None
+            arrays = ("_cdc_sequence", "_cdc_missing_columns", "_cdc_last_sequence")
             is_open = row["valid_to"] is None
             assert said == (
                 {name: row[name] for name in arrays if row[name] is not None} if is_open else None
             )
-            absent |= set((said or {}).get("_cdc_absent", []))
+            absent |= set((said or {}).get("_cdc_missing_columns", []))
     assert absent == {"note"}
 
 
@@ -248,7 +248,7 @@ def test_a_column_of_the_tables_alone_ends_with_its_row(stages: Stages) -> None:
         current = {row["id"]: row for row in stages.rows[stage, "things"]}
         history = {row["id"]: row for row in stages.rows[stage, "things_history"] if row["valid_to"] is None}
         for name, rows in (("current", current), ("history", history)):
-            found[stage, name] = [(rows[key]["note"], rows[key]["_cdc_absent"]) for key in (1, 6)]
+            found[stage, name] = [(rows[key]["note"], rows[key]["_cdc_missing_columns"]) for key in (1, 6)]
     for name in ("current", "history"):
         assert found["kept by tables", name] == [("n1 new", None), (None, None)]
         assert found["inserted again", name] == [("n1 new", None), (None, ["note"])]
@@ -275,7 +275,7 @@ def test_first_column_of_a_type_that_a_lake_has_to_be_told_of(
     columns = "columns={'id': 'bigint'%s})"
     files = {
         "models/sources.yml": "sources: [{name: raw_types, tables: [{name: visits}]}]\n",
-        "models/visits_changes.sql": "{{ config(materialized='cdc_log', on_schema_change='evolve') }}\n"
+        "models/visits_changes.sql": "{{ config(materialized='cdc_append', on_schema_change='evolve') }}\n"
         f"{{{{ spark_cdc.changes(source('raw_types', 'visits'), format='canal', table='visits', key=['id'], {columns} }}}}\n",
         "models/visits.sql": "{{ config(materialized='cdc_current', unique_key=['id'], on_schema_change='evolve') }}\n"
         "select * from {{ ref('visits_changes') }}\n",
@@ -304,14 +304,14 @@ def test_first_column_of_a_type_that_a_lake_has_to_be_told_of(
         project.write({changes: files[changes] % ", 'began_at': 'timestamp_ntz', 'seen': 'variant'"})
         message = project.dbt("run", "--select", "visits_changes").messages["visits_changes"]
         assert "table shop_types.visits_changes: `seen` (variant) is not in the table. " in message
-        assert "build the tables anew: dbt run --full-refresh --select visits_changes+" in message
+        assert "rebuild the tables: dbt run --full-refresh --select visits_changes+" in message
 
 
 def test_a_column_that_a_dead_run_has_half_added(lake: Lake, new_project: Callable[..., Project]) -> None:
     """A run that is killed between its two statements leaves the column in `_cdc_before` alone."""
     path, schema = "models/visits_changes.sql", "shop_half_added"
     model = (
-        "{{{{ config(materialized='cdc_log', on_schema_change='{}') }}}}\n{{{{ spark_cdc.changes(source('raw_half_added', "
+        "{{{{ config(materialized='cdc_append', on_schema_change='{}') }}}}\n{{{{ spark_cdc.changes(source('raw_half_added', "
         "'visits'), format='canal', table='visits', key=['id'], columns={}) }}}}\n"
     )
     columns = {"id": "bigint", "name": "string"}

@@ -111,21 +111,21 @@ class Bad(NamedTuple):
     expected: dict[str, Any]
 
 
-# Spark's reader goes on behind some damage, and then it is the row that is missing: an error all the same.
+# Spark's reader goes on after some damage, and then it is the row that is missing: an error all the same.
 NO_ROW = {
-    "canal": "no_rows",
-    "debezium": "no_after_image",
-    "dataworks": "no_image",
-    "oms": "no_image",
-    "shareplex": "no_image",
-    "cloudcanal": "no_rows",
-    "maxwell": "no_image",
-    "drs": "no_rows",
-    "kafka_river_canal": "no_image",
-    "goldengate": "no_image",
-    "dms": "no_image",
-    "drs_mongodb": "no_image",
-    "debezium_mongodb": "no_after_image",
+    "canal": "missing_rows",
+    "debezium": "missing_after",
+    "dataworks": "missing_row",
+    "oms": "missing_row",
+    "shareplex": "missing_row",
+    "cloudcanal": "missing_rows",
+    "maxwell": "missing_row",
+    "drs": "missing_rows",
+    "kafka_river_canal": "missing_row",
+    "goldengate": "missing_row",
+    "dms": "missing_row",
+    "drs_mongodb": "missing_row",
+    "debezium_mongodb": "missing_after",
 }
 # In a list of columns a name is a text.
 NOT_IN_FORMAT = {("kafka_river_canal", "name over the limit")}
@@ -155,7 +155,7 @@ OTHERS = {
 
 def of_others(*names: str, **codes: str | tuple[str, ...]) -> Iterator[Bad]:
     """Messages of other vendors, which are of another format if no code is given."""
-    for name, code in (dict.fromkeys(names, "other_format") | codes).items():
+    for name, code in (dict.fromkeys(names, "wrong_format") | codes).items():
         yield Bad(name, utf8(OTHERS[name]), error(*((code,) if isinstance(code, str) else code)))
 
 
@@ -189,8 +189,8 @@ def of_any_format(format_name: str) -> Iterator[Bad]:
         yield Bad(f"text after: {text[:9]}", utf8(good + text), error("text_after_message"))
     yield Bad("space after", utf8(good + " \n"), GOOD)
     yield Bad("space before", utf8("\n\t " + good), GOOD)
-    yield Bad("behind a schema id", b"\0\0\0\xc8\xff" + utf8(good), GOOD)
-    yield Bad("behind byte 0", b"\0" + utf8(good), error("not_json"))
+    yield Bad("after a schema id", b"\0\0\0\xc8\xff" + utf8(good), GOOD)
+    yield Bad("after byte 0", b"\0" + utf8(good), error("not_json"))
     yield Bad("Avro or Protobuf", b"\0\0\0\0*\0\x02\x02{", error("not_json"))
     yield Bad("text in a text", utf8(json.dumps(good)), error("not_an_object"))
     in_schema = {"schema": {"type": "string", "optional": False}, "payload": good}
@@ -228,14 +228,14 @@ def of_any_image(format_name: str) -> Iterator[Bad]:
     yield Bad("GBK bytes", (template % '"id":"汉字"').encode("gbk"), error("invalid_utf8"))
     yield Bad("raw surrogate", utf8(template % '"id":"\ud800"'), error("invalid_utf8"))
     for escape in (r"\ud800", r"\udc00", r"\uDBFFx", r"\udc00\ud800", r"\\\ud800", r"\\ud83d\ude00"):
-        yield Bad(f"lone surrogate {escape}", utf8(template % f'"id":"{escape}"'), error("lone_surrogate"))
+        yield Bad(f"lone surrogate {escape}", utf8(template % f'"id":"{escape}"'), error("invalid_unicode"))
     yield Bad("surrogate pair", utf8(template % r'"id":"\ud83d\ude00"'), row(id="😀"))
     yield Bad("no surrogate", utf8(template % r'"id":"\\ud800"'), row(id=r"\ud800"))
     yield Bad("zero character", utf8(template % r'"id":"a\u0000b"'), row(id="a\0b"))
 
     # In a list of columns a value is a text.
     def nested(**columns: str | None) -> dict[str, Any]:
-        return error("other_structure") if isinstance(template, ColumnList) else row(**columns)
+        return error("unexpected_structure") if isinstance(template, ColumnList) else row(**columns)
 
     # The code point with which numbers are marked while a message is read.
     yield Bad(
@@ -321,23 +321,27 @@ def of_canal() -> Iterator[Bad]:
     yield Bad("op of another case", utf8(good.replace('"INSERT"', '"insert"')), error("unknown_op"))
     yield Bad("unknown op", utf8(good.replace('"INSERT"', '"MERGE"')), error("unknown_op"))
     yield Bad("op is a number", utf8(good.replace('"INSERT"', "1")), error("unknown_op"))
-    yield Bad("no op", utf8(good.replace('"type":"INSERT",', "")), error("other_format"))
-    yield Bad("an empty object", b"{}", error("other_format"))
-    yield Bad("op is null", utf8(good.replace('"INSERT"', "null")), error("other_format"))
+    yield Bad("no op", utf8(good.replace('"type":"INSERT",', "")), error("wrong_format"))
+    yield Bad("an empty object", b"{}", error("wrong_format"))
+    yield Bad("op is null", utf8(good.replace('"INSERT"', "null")), error("wrong_format"))
     yield Bad("op twice", utf8(good.replace('"es":0', '"type":"DELETE"')), error("duplicate_key"))
-    yield Bad("data is null", b'{"type":"INSERT","table":"orders","data":null}', error("no_rows"))
-    yield Bad("no data", b'{"type":"DELETE","table":"orders"}', error("no_rows"))
-    yield Bad("no rows", utf8(data["none"]), error("no_rows"))
-    yield Bad("a row is null", utf8(data["null"]), error("no_rows"))
-    yield Bad("data is a text", b'{"type":"INSERT","table":"orders","data":"x"}', error("no_rows"))
-    yield Bad("data is an object", b'{"type":"INSERT","table":"orders","data":{"id":"1"}}', error("no_rows"))
-    yield Bad("a row is a text", utf8(data["text"]), error("no_rows"))
-    yield Bad("a row is a list", utf8(data["list"]), error("no_rows"))
-    yield Bad("old is longer", utf8(update % '{"id":"2"},{"id":"3"}'), error("array_lengths_differ"))
-    yield Bad("old is a text", utf8(update.replace("[%s]", '"x"')), error("other_structure"))
+    yield Bad("data is null", b'{"type":"INSERT","table":"orders","data":null}', error("missing_rows"))
+    yield Bad("no data", b'{"type":"DELETE","table":"orders"}', error("missing_rows"))
+    yield Bad("no rows", utf8(data["none"]), error("missing_rows"))
+    yield Bad("a row is null", utf8(data["null"]), error("missing_rows"))
+    yield Bad("data is a text", b'{"type":"INSERT","table":"orders","data":"x"}', error("missing_rows"))
+    yield Bad(
+        "data is an object", b'{"type":"INSERT","table":"orders","data":{"id":"1"}}', error("missing_rows")
+    )
+    yield Bad("a row is a text", utf8(data["text"]), error("missing_rows"))
+    yield Bad("a row is a list", utf8(data["list"]), error("missing_rows"))
+    yield Bad("old is longer", utf8(update % '{"id":"2"},{"id":"3"}'), error("array_length_mismatch"))
+    yield Bad("old is a text", utf8(update.replace("[%s]", '"x"')), error("unexpected_structure"))
     yield Bad("an old column twice", utf8(update % '{"a":"2","a":"3"}'), error("duplicate_key"))
-    yield Bad("the time is a text", utf8(good.replace('"es":0', '"es":"x"')), error("other_structure"))
-    yield Bad("the table is an object", utf8(good.replace('"orders"', '{"a":1}')), error("other_structure"))
+    yield Bad("the time is a text", utf8(good.replace('"es":0', '"es":"x"')), error("unexpected_structure"))
+    yield Bad(
+        "the table is an object", utf8(good.replace('"orders"', '{"a":1}')), error("unexpected_structure")
+    )
     yield from of_others("OceanBase", "CloudCanal", "Debezium", "DataWorks", Maxwell="unknown_op")
 
 
@@ -346,27 +350,31 @@ def of_debezium() -> Iterator[Bad]:
     wrapped = f'{{"schema":null,"payload":{good}}}'
     yield Bad("op of another case", utf8(good.replace('"c"', '"C"')), error("unknown_op"))
     yield Bad("unknown op", utf8(good.replace('"c"', '"insert"')), error("unknown_op"))
-    yield Bad("op is null", utf8(good.replace('"c"', "null")), error("other_format"))
-    yield Bad("no op", utf8(good.replace(',"op":"c"', "")), error("other_format"))
-    yield Bad("an empty object", b"{}", error("other_format"))
-    yield Bad("payload is null", b'{"schema":null,"payload":null}', error("other_format"))
-    yield Bad("payload is empty", b'{"schema":null,"payload":{}}', error("other_format"))
-    yield Bad("payload is a text", b'{"schema":null,"payload":"x"}', error("other_format"))
+    yield Bad("op is null", utf8(good.replace('"c"', "null")), error("wrong_format"))
+    yield Bad("no op", utf8(good.replace(',"op":"c"', "")), error("wrong_format"))
+    yield Bad("an empty object", b"{}", error("wrong_format"))
+    yield Bad("payload is null", b'{"schema":null,"payload":null}', error("wrong_format"))
+    yield Bad("payload is empty", b'{"schema":null,"payload":{}}', error("wrong_format"))
+    yield Bad("payload is a text", b'{"schema":null,"payload":"x"}', error("wrong_format"))
     yield Bad("op twice", utf8(good.replace('"before"', '"op":"d","before"')), error("duplicate_key"))
     yield Bad(
         "op twice in payload", utf8(wrapped.replace('"before"', '"op":"d","before"')), error("duplicate_key")
     )
     escaped = wrapped.replace('"payload"', r'"\u0070ayload"').replace('"before"', '"op":"d","before"')
     yield Bad("op twice in a payload whose name is escaped", utf8(escaped), error("duplicate_key"))
-    yield Bad("after is null", b'{"after":null,"source":{},"op":"c"}', error("no_after_image"))
-    yield Bad("no after", b'{"before":{"id":1},"source":{},"op":"u"}', error("no_after_image"))
-    yield Bad("after is a text", b'{"after":"x","source":{},"op":"c"}', error("no_after_image"))
+    yield Bad("after is null", b'{"after":null,"source":{},"op":"c"}', error("missing_after"))
+    yield Bad("no after", b'{"before":{"id":1},"source":{},"op":"u"}', error("missing_after"))
+    yield Bad("after is a text", b'{"after":"x","source":{},"op":"c"}', error("missing_after"))
     yield Bad(
-        "before is a list", utf8(good.replace('"before":null', '"before":["x"]')), error("other_structure")
+        "before is a list",
+        utf8(good.replace('"before":null', '"before":["x"]')),
+        error("unexpected_structure"),
     )
-    yield Bad("position is a text", utf8(good.replace('"db"', '"pos":"x","db"')), error("other_structure"))
-    yield Bad("more than a time", b'{"ts_ms":1,"id":7}', error("other_format"))
-    yield Bad("unknown status", b'{"status":"OPEN","id":"7","ts_ms":1}', error("other_format"))
+    yield Bad(
+        "position is a text", utf8(good.replace('"db"', '"pos":"x","db"')), error("unexpected_structure")
+    )
+    yield Bad("more than a time", b'{"ts_ms":1,"id":7}', error("wrong_format"))
+    yield Bad("unknown status", b'{"status":"OPEN","id":"7","ts_ms":1}', error("wrong_format"))
     yield from of_others("Maxwell", "OceanBase", "CloudCanal", "Canal", DataWorks="unknown_op")
 
 
@@ -374,31 +382,33 @@ def of_dataworks() -> Iterator[Bad]:
     good = TEMPLATES["dataworks"] % GOOD_IMAGE
     yield Bad("op of another case", utf8(good.replace('"INSERT"', '"Insert"')), error("unknown_op"))
     yield Bad("unknown op", utf8(good.replace('"INSERT"', '"MERGE"')), error("unknown_op"))
-    yield Bad("op is null", utf8(good.replace('"INSERT"', "null")), error("other_format"))
-    yield Bad("no op", utf8(good.replace(',"op":"INSERT"', "")), error("other_format"))
-    yield Bad("an empty object", b"{}", error("other_format"))
-    yield Bad("payload is null", b'{"schema":null,"payload":null}', error("other_format"))
-    yield Bad("payload is a text", b'{"schema":null,"payload":"x"}', error("other_format"))
+    yield Bad("op is null", utf8(good.replace('"INSERT"', "null")), error("wrong_format"))
+    yield Bad("no op", utf8(good.replace(',"op":"INSERT"', "")), error("wrong_format"))
+    yield Bad("an empty object", b"{}", error("wrong_format"))
+    yield Bad("payload is null", b'{"schema":null,"payload":null}', error("wrong_format"))
+    yield Bad("payload is a text", b'{"schema":null,"payload":"x"}', error("wrong_format"))
     yield Bad("op twice", utf8(good.replace('"op"', '"op":"DELETE","op"')), error("duplicate_key"))
     yield Bad(
         "payload twice", utf8(good.replace('"payload"', '"payload":null,"payload"')), error("duplicate_key")
     )
     yield Bad(
-        "no row", utf8(good.replace('"after":{"dataColumn":', '"other":{"dataColumn":')), error("no_image")
+        "no row", utf8(good.replace('"after":{"dataColumn":', '"other":{"dataColumn":')), error("missing_row")
     )
     yield Bad(
-        "the row is a text", b'{"payload":{"after":"x","sequenceId":"1","op":"INSERT"}}', error("no_image")
+        "the row is a text", b'{"payload":{"after":"x","sequenceId":"1","op":"INSERT"}}', error("missing_row")
     )
-    yield Bad("no columns", b'{"payload":{"after":{},"sequenceId":"1","op":"INSERT"}}', error("no_image"))
+    yield Bad("no columns", b'{"payload":{"after":{},"sequenceId":"1","op":"INSERT"}}', error("missing_row"))
     for sequence in ("null", '"XXX"', '""', '"1.5"', '"1e3"', f'"{"9" * 21}"'):
         yield Bad(
             f"sequence {sequence[:6]}",
             utf8(good.replace('"1","op"', f'{sequence},"op"')),
-            error("no_sequence"),
+            error("missing_position"),
         )
     yield Bad("sequence is a number", utf8(good.replace('"1","op"', '1,"op"')), GOOD)
     yield Bad(
-        "before is a list", utf8(good.replace('"before":null', '"before":["x"]')), error("other_structure")
+        "before is a list",
+        utf8(good.replace('"before":null', '"before":["x"]')),
+        error("unexpected_structure"),
     )
     yield from of_others("Maxwell", "OceanBase", "CloudCanal", "Canal", "Debezium")
 
@@ -407,9 +417,9 @@ def of_oms() -> Iterator[Bad]:
     good = TEMPLATES["oms"] % GOOD_IMAGE
     yield Bad("op of another case", utf8(good.replace('"INSERT"', '"Insert"')), error("unknown_op"))
     yield Bad("unknown op", utf8(good.replace('"INSERT"', '"REPLACE"')), error("unknown_op"))
-    yield Bad("op is null", utf8(good.replace('"INSERT"', "null")), error("other_format"))
-    yield Bad("no op", utf8(good.replace(',"recordType":"INSERT"', "")), error("other_format"))
-    yield Bad("an empty object", b"{}", error("other_format"))
+    yield Bad("op is null", utf8(good.replace('"INSERT"', "null")), error("wrong_format"))
+    yield Bad("no op", utf8(good.replace(',"recordType":"INSERT"', "")), error("wrong_format"))
+    yield Bad("an empty object", b"{}", error("wrong_format"))
     yield Bad(
         "op twice",
         utf8(good.replace('"prevStruct"', '"recordType":"DDL","prevStruct"')),
@@ -418,15 +428,15 @@ def of_oms() -> Iterator[Bad]:
     yield Bad(
         "table twice", utf8(good.replace('"dbType"', '"table_name":"x","dbType"')), error("duplicate_key")
     )
-    yield Bad("no row", utf8(good.replace('"postStruct"', '"other"')), error("no_image"))
-    yield Bad("the row is a text", b'{"postStruct":"x","recordType":"INSERT"}', error("no_image"))
-    yield Bad("the row of a delete", utf8(good.replace('"INSERT"', '"DELETE"')), error("no_image"))
-    yield Bad("the row of an update", b'{"prevStruct":{"id":1},"recordType":"UPDATE"}', error("no_image"))
+    yield Bad("no row", utf8(good.replace('"postStruct"', '"other"')), error("missing_row"))
+    yield Bad("the row is a text", b'{"postStruct":"x","recordType":"INSERT"}', error("missing_row"))
+    yield Bad("the row of a delete", utf8(good.replace('"INSERT"', '"DELETE"')), error("missing_row"))
+    yield Bad("the row of an update", b'{"prevStruct":{"id":1},"recordType":"UPDATE"}', error("missing_row"))
     for sequence in ('"XXX"', '"1.5"', "1.5", "-1", '"1e3"', '" 1"', f'"{"9" * 21}"'):
         yield Bad(
             f"sequence {sequence[:6]}",
             utf8(good.replace('"storeDataSequence":1', f'"storeDataSequence":{sequence}')),
-            error("no_sequence"),
+            error("missing_position"),
         )
     for sequence in ("null", '"1"', "18446744073709551615"):
         yield Bad(
@@ -437,17 +447,19 @@ def of_oms() -> Iterator[Bad]:
     yield Bad(
         "the metadata are a text",
         utf8(good.replace('{"dbType"', '"x","y":{"dbType"')),
-        error("other_structure"),
+        error("unexpected_structure"),
     )
-    yield Bad("no metadata", b'{"postStruct":{"id":"1"},"recordType":"INSERT"}', error("other_structure"))
-    yield Bad("a DDL without a statement", b'{"postStruct":null,"recordType":"DDL"}', error("no_image"))
+    yield Bad(
+        "no metadata", b'{"postStruct":{"id":"1"},"recordType":"INSERT"}', error("unexpected_structure")
+    )
+    yield Bad("a DDL without a statement", b'{"postStruct":null,"recordType":"DDL"}', error("missing_row"))
     yield Bad(
         "the time is a text",
         utf8(good.replace('"dbType"', '"timestamp":"soon","dbType"')),
-        error("other_structure"),
+        error("unexpected_structure"),
     )
     for name in ("canal", "debezium", "dataworks", "shareplex"):
-        yield Bad(name, utf8(TEMPLATES[name] % GOOD_IMAGE), error("other_format"))
+        yield Bad(name, utf8(TEMPLATES[name] % GOOD_IMAGE), error("wrong_format"))
     yield from of_others("Maxwell", "CloudCanal")
 
 
@@ -455,21 +467,23 @@ def of_shareplex() -> Iterator[Bad]:
     good = TEMPLATES["shareplex"] % GOOD_IMAGE
     yield Bad("op of another case", utf8(good.replace('"ins"', '"INS"')), error("unknown_op"))
     yield Bad("unknown op", utf8(good.replace('"ins"', '"merge"')), error("unknown_op"))
-    yield Bad("op is null", utf8(good.replace('"ins"', "null")), error("other_format"))
-    yield Bad("no op", utf8(good.replace('"op":"ins",', "")), error("other_format"))
-    yield Bad("an empty object", b"{}", error("other_format"))
+    yield Bad("op is null", utf8(good.replace('"ins"', "null")), error("wrong_format"))
+    yield Bad("no op", utf8(good.replace('"op":"ins",', "")), error("wrong_format"))
+    yield Bad("an empty object", b"{}", error("wrong_format"))
     yield Bad("op twice", utf8(good.replace('"op"', '"op":"del","op"')), error("duplicate_key"))
     yield Bad("meta twice", utf8(good.replace('"meta"', '"meta":null,"meta"')), error("duplicate_key"))
-    yield Bad("no row", utf8(good.replace('"data"', '"other"')), error("no_image"))
-    yield Bad("the row is a text", b'{"data":"x","meta":{"op":"del"}}', error("no_image"))
+    yield Bad("no row", utf8(good.replace('"data"', '"other"')), error("missing_row"))
+    yield Bad("the row is a text", b'{"data":"x","meta":{"op":"del"}}', error("missing_row"))
     yield Bad(
-        "the old row is a text", utf8(good.replace('"data"', '"key":"x","data"')), error("other_structure")
+        "the old row is a text",
+        utf8(good.replace('"data"', '"key":"x","data"')),
+        error("unexpected_structure"),
     )
     for sequence in ('"XXX"', '"1.5"', "1.5", "-1", '"1e3"', f'"{"9" * 21}"'):
         yield Bad(
             f"sequence {sequence[:6]}",
             utf8(good.replace('"scn":"1"', f'"scn":{sequence}')),
-            error("no_sequence"),
+            error("missing_position"),
         )
     update = '{"data":%s,"key":%s,"meta":{"op":"upd","table":"shop.orders"}}'
     yield Bad(
@@ -482,10 +496,10 @@ def of_shareplex() -> Iterator[Bad]:
         utf8(update % ("{}", '{"id":3,"id":3}')),
         error("duplicate_key"),
     )
-    yield Bad("no table", utf8(good.replace(',"table":"shop.orders"', "")), error("other_structure"))
+    yield Bad("no table", utf8(good.replace(',"table":"shop.orders"', "")), error("unexpected_structure"))
     for name in ("canal", "debezium", "dataworks", "oms"):
-        yield Bad(name, utf8(TEMPLATES[name] % GOOD_IMAGE), error("other_format"))
-    yield from of_others("CloudCanal", Maxwell=("other_format", "other_structure"))
+        yield Bad(name, utf8(TEMPLATES[name] % GOOD_IMAGE), error("wrong_format"))
+    yield from of_others("CloudCanal", Maxwell=("wrong_format", "unexpected_structure"))
 
 
 def of_cloudcanal() -> Iterator[Bad]:
@@ -494,27 +508,27 @@ def of_cloudcanal() -> Iterator[Bad]:
     update = head % "UPDATE" + '"data":[{"id":"1"}],"before":[%s]}'
     yield Bad("action of another case", utf8(good.replace('"INSERT"', '"insert"')), error("unknown_op"))
     yield Bad("unknown action", utf8(good.replace('"INSERT"', '"MERGE"')), error("unknown_op"))
-    yield Bad("action is null", utf8(good.replace('"INSERT"', "null")), error("other_format"))
-    yield Bad("no action", utf8(good.replace('"action":"INSERT",', "")), error("other_format"))
-    yield Bad("no entry type", utf8(good.replace('"entryType":"ROWDATA",', "")), error("other_format"))
+    yield Bad("action is null", utf8(good.replace('"INSERT"', "null")), error("wrong_format"))
+    yield Bad("no action", utf8(good.replace('"action":"INSERT",', "")), error("wrong_format"))
+    yield Bad("no entry type", utf8(good.replace('"entryType":"ROWDATA",', "")), error("wrong_format"))
     yield Bad("unknown entry type", utf8(good.replace('"ROWDATA"', '"GTIDLOG"')), error("unknown_op"))
-    yield Bad("an empty object", b"{}", error("other_format"))
+    yield Bad("an empty object", b"{}", error("wrong_format"))
     yield Bad("action twice", utf8(good.replace('"execTs":0', '"action":"DELETE"')), error("duplicate_key"))
     yield Bad("both flags of DDL", utf8(good.replace('"execTs"', '"ddl":true,"execTs"')), error("unknown_op"))
-    yield Bad("data is null", utf8(head % "INSERT" + '"data":null}'), error("no_rows"))
-    yield Bad("no data", utf8(head % "DELETE" + '"before":null}'), error("no_rows"))
-    yield Bad("data is an object", utf8(head % "INSERT" + '"data":{"id":"1"}}'), error("no_rows"))
-    yield Bad("a row is a text", utf8(head % "INSERT" + '"data":["x"]}'), error("no_rows"))
-    yield Bad("a row is null", utf8(head % "DELETE" + '"data":[null]}'), error("no_rows"))
-    yield Bad("before is longer", utf8(update % '{"id":"2"},{"id":"3"}'), error("array_lengths_differ"))
-    yield Bad("before is a text", utf8(update.replace("[%s]", '"x"')), error("other_structure"))
+    yield Bad("data is null", utf8(head % "INSERT" + '"data":null}'), error("missing_rows"))
+    yield Bad("no data", utf8(head % "DELETE" + '"before":null}'), error("missing_rows"))
+    yield Bad("data is an object", utf8(head % "INSERT" + '"data":{"id":"1"}}'), error("missing_rows"))
+    yield Bad("a row is a text", utf8(head % "INSERT" + '"data":["x"]}'), error("missing_rows"))
+    yield Bad("a row is null", utf8(head % "DELETE" + '"data":[null]}'), error("missing_rows"))
+    yield Bad("before is longer", utf8(update % '{"id":"2"},{"id":"3"}'), error("array_length_mismatch"))
+    yield Bad("before is a text", utf8(update.replace("[%s]", '"x"')), error("unexpected_structure"))
     yield Bad(
-        "the time is a text", utf8(good.replace('"execTs":0', '"execTs":"x"')), error("other_structure")
+        "the time is a text", utf8(good.replace('"execTs":0', '"execTs":"x"')), error("unexpected_structure")
     )
     yield Bad(
         "two rows of a delete",
         utf8(head % "DELETE" + '"data":[{"id":"1"}],"before":[{"id":"2"}]}'),
-        error("other_structure"),
+        error("unexpected_structure"),
     )
     yield from of_others("Maxwell", "OceanBase", "Canal", "Debezium", "DataWorks")
 
@@ -525,22 +539,24 @@ def of_maxwell() -> Iterator[Bad]:
     yield Bad("type of another case", utf8(good.replace('"insert"', '"Insert"')), error("unknown_op"))
     yield Bad("unknown type", utf8(good.replace('"insert"', '"replace"')), error("unknown_op"))
     yield Bad("type is a number", utf8(good.replace('"insert"', "1")), error("unknown_op"))
-    yield Bad("type is null", utf8(good.replace('"insert"', "null")), error("other_format"))
-    yield Bad("no type", utf8(good.replace('"type":"insert",', "")), error("other_format"))
-    yield Bad("an empty object", b"{}", error("other_format"))
+    yield Bad("type is null", utf8(good.replace('"insert"', "null")), error("wrong_format"))
+    yield Bad("no type", utf8(good.replace('"type":"insert",', "")), error("wrong_format"))
+    yield Bad("an empty object", b"{}", error("wrong_format"))
     yield Bad("type twice", utf8(good.replace('"ts":1', '"type":"delete"')), error("duplicate_key"))
-    yield Bad("data is null", utf8(head % "insert" + '"data":null}'), error("no_image"))
-    yield Bad("no data", utf8(head % "bootstrap-insert" + '"ts":1}'), error("no_image"))
-    yield Bad("no columns", utf8(head % "delete" + '"data":{}}'), error("no_image"))
-    yield Bad("data is a text", utf8(head % "insert" + '"data":"x"}'), error("no_image"))
-    yield Bad("data is a list", utf8(head % "insert" + '"data":[{"id":1}]}'), error("no_image"))
-    yield Bad("old is a text", utf8(head % "update" + '"data":{"id":1},"old":"x"}'), error("other_structure"))
+    yield Bad("data is null", utf8(head % "insert" + '"data":null}'), error("missing_row"))
+    yield Bad("no data", utf8(head % "bootstrap-insert" + '"ts":1}'), error("missing_row"))
+    yield Bad("no columns", utf8(head % "delete" + '"data":{}}'), error("missing_row"))
+    yield Bad("data is a text", utf8(head % "insert" + '"data":"x"}'), error("missing_row"))
+    yield Bad("data is a list", utf8(head % "insert" + '"data":[{"id":1}]}'), error("missing_row"))
+    yield Bad(
+        "old is a text", utf8(head % "update" + '"data":{"id":1},"old":"x"}'), error("unexpected_structure")
+    )
     yield Bad(
         "old has more than data",
         utf8(head % "update" + '"data":{"id":1},"old":{"name":"x"}}'),
-        error("null_left_out"),
+        error("ambiguous_null"),
     )
-    yield Bad("the time is a text", utf8(good.replace('"ts":1', '"ts":"x"')), error("other_structure"))
+    yield Bad("the time is a text", utf8(good.replace('"ts":1', '"ts":"x"')), error("unexpected_structure"))
     yield from of_others("OceanBase", "CloudCanal", "Debezium", "DataWorks", Canal="unknown_op")
 
 
@@ -550,7 +566,7 @@ def others(**codes: str) -> Iterator[Bad]:
     messages |= {name: template % GOOD_IMAGE for name, template in TEMPLATES.items()}
     for name, text in messages.items():
         if name not in codes or codes[name]:
-            yield Bad(f"message of {name}", utf8(text), error(codes.get(name, "other_format")))
+            yield Bad(f"message of {name}", utf8(text), error(codes.get(name, "wrong_format")))
 
 
 def of_drs() -> Iterator[Bad]:
@@ -558,25 +574,31 @@ def of_drs() -> Iterator[Bad]:
     update = '{"type":"UPDATE","table":"orders","id":1,"data":[{"id":"1"}],"old":[%s]}'
     yield Bad("op of another case", utf8(good.replace('"INSERT"', '"insert"')), error("unknown_op"))
     yield Bad("unknown op", utf8(good.replace('"INSERT"', '"MERGE"')), error("unknown_op"))
-    yield Bad("no op", utf8(good.replace('"type":"INSERT",', "")), error("other_format"))
-    yield Bad("an empty object", b"{}", error("other_format"))
+    yield Bad("no op", utf8(good.replace('"type":"INSERT",', "")), error("wrong_format"))
+    yield Bad("an empty object", b"{}", error("wrong_format"))
     yield Bad("op twice", utf8(good.replace('"es":0', '"type":"DELETE"')), error("duplicate_key"))
     yield Bad(
         "row in Canal's place",
         utf8(good.replace('"INSERT"', '"DELETE"')),
-        error("no_rows"),
+        error("missing_rows"),
     )
-    yield Bad("data is null", b'{"type":"INSERT","table":"orders","id":1,"data":null}', error("no_rows"))
-    yield Bad("a row is null", b'{"type":"INIT","table":"orders","id":1,"data":[null]}', error("no_rows"))
-    yield Bad("data is a text", b'{"type":"INSERT","table":"orders","id":1,"data":"x"}', error("no_rows"))
-    yield Bad("old is longer", utf8(update % '{"id":"2"},{"id":"3"}'), error("array_lengths_differ"))
-    yield Bad("old is a text", utf8(update.replace("[%s]", '"x"')), error("other_structure"))
-    yield Bad("the time is a text", utf8(good.replace('"es":0', '"es":"x"')), error("other_structure"))
+    yield Bad("data is null", b'{"type":"INSERT","table":"orders","id":1,"data":null}', error("missing_rows"))
+    yield Bad(
+        "a row is null", b'{"type":"INIT","table":"orders","id":1,"data":[null]}', error("missing_rows")
+    )
+    yield Bad(
+        "data is a text", b'{"type":"INSERT","table":"orders","id":1,"data":"x"}', error("missing_rows")
+    )
+    yield Bad("old is longer", utf8(update % '{"id":"2"},{"id":"3"}'), error("array_length_mismatch"))
+    yield Bad("old is a text", utf8(update.replace("[%s]", '"x"')), error("unexpected_structure"))
+    yield Bad("the time is a text", utf8(good.replace('"es":0', '"es":"x"')), error("unexpected_structure"))
     for number in ("null", '"x"', '""', "1.5", "1e3", "-1", "9" * 21):
-        yield Bad(f"id {number[:5]}", utf8(good.replace('"id":1,', f'"id":{number},')), error("no_sequence"))
+        yield Bad(
+            f"id {number[:5]}", utf8(good.replace('"id":1,', f'"id":{number},')), error("missing_position")
+        )
     yield Bad("id is a text", utf8(good.replace('"id":1,', '"id":"1",')), GOOD)
-    yield Bad("another source", utf8(good.replace('"es"', '"dbType":"Oracle","es"')), error("other_format"))
-    yield from others(Maxwell="unknown_op", maxwell="unknown_op", canal="no_sequence", drs="")
+    yield Bad("another source", utf8(good.replace('"es"', '"dbType":"Oracle","es"')), error("wrong_format"))
+    yield from others(Maxwell="unknown_op", maxwell="unknown_op", canal="missing_position", drs="")
 
 
 def of_kafka_river_canal() -> Iterator[Bad]:
@@ -585,8 +607,8 @@ def of_kafka_river_canal() -> Iterator[Bad]:
     column = '{"n":"id","v":"1"}'
     yield Bad("event of another case", utf8(good.replace('"i"', '"I"')), error("unknown_op"))
     yield Bad("event is a word", utf8(good.replace('"i"', '"insert"')), error("unknown_op"))
-    yield Bad("no event", utf8(good.replace('"event":"i",', "")), error("other_format"))
-    yield Bad("an empty object", b"{}", error("other_format"))
+    yield Bad("no event", utf8(good.replace('"event":"i",', "")), error("wrong_format"))
+    yield Bad("an empty object", b"{}", error("wrong_format"))
     yield Bad("event twice", utf8(good.replace('"time":0', '"event":"d"')), error("duplicate_key"))
     for name, columns in {
         "a column without a name": f'{column},{{"v":"1"}}',
@@ -595,16 +617,16 @@ def of_kafka_river_canal() -> Iterator[Bad]:
         "a value beside the flag": '{"n":"id","v":"1","null":true}',
         "a flag is a word": '{"n":"id","v":"1","null":"no"}',
     }.items():
-        yield Bad(name, utf8(template.replace("%s", columns)), error("other_structure"))
+        yield Bad(name, utf8(template.replace("%s", columns)), error("unexpected_structure"))
     for name, columns in {
         "a value twice": '{"n":"id","v":"1","v":"2"}',
         "a value twice by its escape": r'{"n":"id","v":"1","\u0076":"2"}',
         "a column twice": f"{column},{column}",
     }.items():
         yield Bad(name, utf8(template.replace("%s", columns)), error("duplicate_key"))
-    yield Bad("no columns", utf8(template.replace("%s", "")), error("no_image"))
-    yield Bad("columns is a text", b'{"event":"i","columns":"x"}', error("no_image"))
-    yield Bad("updated is missing", utf8(good.replace('"i"', '"u"')), error("other_structure"))
+    yield Bad("no columns", utf8(template.replace("%s", "")), error("missing_row"))
+    yield Bad("columns is a text", b'{"event":"i","columns":"x"}', error("missing_row"))
+    yield Bad("updated is missing", utf8(good.replace('"i"', '"u"')), error("unexpected_structure"))
     for binlog in (
         "null",
         '""',
@@ -614,8 +636,10 @@ def of_kafka_river_canal() -> Iterator[Bad]:
         f'"{"9" * 21}@b.1"',
     ):
         text = good.replace('"4@mysql-bin.000001"', binlog)
-        yield Bad(f"binlog {binlog[:20]}", utf8(text), error("no_sequence"))
-    yield Bad("the time is a text", utf8(good.replace('"time":0', '"time":"x"')), error("other_structure"))
+        yield Bad(f"binlog {binlog[:20]}", utf8(text), error("missing_position"))
+    yield Bad(
+        "the time is a text", utf8(good.replace('"time":0', '"time":"x"')), error("unexpected_structure")
+    )
     yield from others(kafka_river_canal="")
 
 
@@ -623,18 +647,22 @@ def of_goldengate() -> Iterator[Bad]:
     good = TEMPLATES["goldengate"] % GOOD_IMAGE
     yield Bad("op of another case", utf8(good.replace('"I"', '"i"')), error("unknown_op"))
     yield Bad("op is a word", utf8(good.replace('"I"', '"INSERT"')), error("unknown_op"))
-    yield Bad("no op", utf8(good.replace('"op_type":"I",', "")), error("other_format"))
-    yield Bad("an empty object", b"{}", error("other_format"))
+    yield Bad("no op", utf8(good.replace('"op_type":"I",', "")), error("wrong_format"))
+    yield Bad("an empty object", b"{}", error("wrong_format"))
     yield Bad("op twice", utf8(good.replace('"before"', '"op_type":"D","before"')), error("duplicate_key"))
-    yield Bad("no row", b'{"op_type":"I","before":{"id":1}}', error("no_image"))
-    yield Bad("an empty row", b'{"op_type":"I","after":{}}', error("no_image"))
-    yield Bad("a delete without its row", b'{"op_type":"D","after":{"id":1}}', error("no_image"))
-    yield Bad("after is a text", b'{"op_type":"I","after":"x"}', error("no_image"))
+    yield Bad("no row", b'{"op_type":"I","before":{"id":1}}', error("missing_row"))
+    yield Bad("an empty row", b'{"op_type":"I","after":{}}', error("missing_row"))
+    yield Bad("a delete without its row", b'{"op_type":"D","after":{"id":1}}', error("missing_row"))
+    yield Bad("after is a text", b'{"op_type":"I","after":"x"}', error("missing_row"))
     yield Bad(
-        "before is a list", utf8(good.replace('"before":null', '"before":["x"]')), error("other_structure")
+        "before is a list",
+        utf8(good.replace('"before":null', '"before":["x"]')),
+        error("unexpected_structure"),
     )
     for pos in ('"x"', '""', "1.5", '"-1"', f'"{"9" * 21}"'):
-        yield Bad(f"pos {pos[:5]}", utf8(good.replace('"pos":"1"', f'"pos":{pos}')), error("no_sequence"))
+        yield Bad(
+            f"pos {pos[:5]}", utf8(good.replace('"pos":"1"', f'"pos":{pos}')), error("missing_position")
+        )
     yield Bad("pos is a number", utf8(good.replace('"pos":"1"', '"pos":1')), GOOD)
     yield Bad("no pos", utf8(good.replace('"pos":"1",', "")), GOOD)
     yield from others(goldengate="")
@@ -654,10 +682,10 @@ def of_dms() -> Iterator[Bad]:
         utf8(good.replace('"record-type":"data"', '"record-type":"control"')),
         error("unknown_op"),
     )
-    yield Bad("no op", utf8(good.replace('"operation":"insert",', "")), error("other_format"))
-    yield Bad("no record type", utf8(good.replace('"record-type":"data",', "")), error("other_format"))
-    yield Bad("an empty object", b"{}", error("other_format"))
-    yield Bad("metadata is a text", b'{"data":{"id":1},"metadata":"x"}', error("other_format"))
+    yield Bad("no op", utf8(good.replace('"operation":"insert",', "")), error("wrong_format"))
+    yield Bad("no record type", utf8(good.replace('"record-type":"data",', "")), error("wrong_format"))
+    yield Bad("an empty object", b"{}", error("wrong_format"))
+    yield Bad("metadata is a text", b'{"data":{"id":1},"metadata":"x"}', error("wrong_format"))
     yield Bad(
         "op twice",
         utf8(good.replace('"schema-name"', '"operation":"delete","schema-name"')),
@@ -673,12 +701,12 @@ def of_dms() -> Iterator[Bad]:
         utf8(TEMPLATES["dms"].replace('"insert"', '"update"') % '"id":1,"BI_id":2,"BI_id":3'),
         error("duplicate_key"),
     )
-    yield Bad("no row", utf8(good.replace('{"data"', '{"other"')), error("no_image"))
-    yield Bad("an empty row", utf8(TEMPLATES["dms"] % ""), error("no_image"))
+    yield Bad("no row", utf8(good.replace('{"data"', '{"other"')), error("missing_row"))
+    yield Bad("an empty row", utf8(TEMPLATES["dms"] % ""), error("missing_row"))
     yield Bad(
         "the row before is a list",
         utf8(good.replace('{"data"', '{"before-image":["x"],"data"')),
-        error("other_structure"),
+        error("unexpected_structure"),
     )
     yield from others(dms="")
 
@@ -726,36 +754,38 @@ def of_drs_mongodb() -> Iterator[Bad]:
     good = TEMPLATES["drs_mongodb"] % GOOD_IMAGE
     yield from of_any_document("drs_mongodb")
     yield Bad("op of another case", utf8(good.replace('"INSERT"', '"insert"')), error("unknown_op"))
-    yield Bad("no op", utf8(good.replace('"op":"INSERT",', "")), error("other_format"))
-    yield Bad("an empty object", b"{}", error("other_format"))
+    yield Bad("no op", utf8(good.replace('"op":"INSERT",', "")), error("wrong_format"))
+    yield Bad("an empty object", b"{}", error("wrong_format"))
     yield Bad("op twice", utf8(good.replace('"db"', '"op":"DELETE","db"')), error("duplicate_key"))
-    yield Bad("no value", utf8(good.replace('"value"', '"other"')), error("no_image"))
+    yield Bad("no value", utf8(good.replace('"value"', '"other"')), error("missing_row"))
     yield Bad(
         "the value is an object",
         b'{"op":"INSERT","coll":"c","value":{"id":1},"recordType":"insert","clusterTime":"1:1"}',
-        error("other_structure"),
+        error("unexpected_structure"),
     )
     for time in ("null", '"1"', '"1:"', '"a:b"', '"1:2:3"', "7"):
-        yield Bad(f"clusterTime {time}", utf8(good.replace('"1:1"', time)), error("no_sequence"))
-    yield Bad("the time is a text", utf8(good.replace('"db"', '"es":"x","db"')), error("other_structure"))
-    yield from of_others("Maxwell", Debezium=("other_format", "unknown_op"))
+        yield Bad(f"clusterTime {time}", utf8(good.replace('"1:1"', time)), error("missing_position"))
+    yield Bad(
+        "the time is a text", utf8(good.replace('"db"', '"es":"x","db"')), error("unexpected_structure")
+    )
+    yield from of_others("Maxwell", Debezium=("wrong_format", "unknown_op"))
 
 
 def of_debezium_mongodb() -> Iterator[Bad]:
     good = TEMPLATES["debezium_mongodb"] % GOOD_IMAGE
     yield from of_any_document("debezium_mongodb")
     yield Bad("unknown op", utf8(good.replace('"c"', '"insert"')), error("unknown_op"))
-    yield Bad("no op", utf8(good.replace(',"op":"c"', "")), error("other_format"))
-    yield Bad("payload is null", b'{"schema":null,"payload":null}', error("other_format"))
+    yield Bad("no op", utf8(good.replace(',"op":"c"', "")), error("wrong_format"))
+    yield Bad("payload is null", b'{"schema":null,"payload":null}', error("wrong_format"))
     yield Bad("op twice", utf8(good.replace('"before"', '"op":"d","before"')), error("duplicate_key"))
-    yield Bad("after is null", b'{"after":null,"source":{},"op":"c"}', error("no_after_image"))
+    yield Bad("after is null", b'{"after":null,"source":{},"op":"c"}', error("missing_after"))
     yield Bad(
         "before is damaged", utf8(good.replace('"before":null', '"before":"{"')), error("broken_document")
     )
     yield Bad(
         "a description is a text",
         b'{"updateDescription":"x","source":{},"op":"u"}',
-        error("other_structure", "no_after_image"),
+        error("unexpected_structure", "missing_after"),
     )
     yield from of_others("Maxwell", DataWorks="unknown_op")
 
@@ -792,17 +822,17 @@ def of_dts_avro() -> Iterator[Bad]:
         "JSON": b'{"operation":"INSERT"}',
         "a registry's header": b"\0\0\0\0\1" + good,
         "bytes behind it": good + b"\x02\x02",
-        "a long that does not end behind it": good + b"\xff",
+        "a long that does not end after it": good + b"\xff",
     }.items():
         yield Bad(name, data, error("not_json"))
     yield Bad(
         "a field twice", dts_record(fields=[{"name": "id", "dataTypeNumber": 8}] * 3), error("duplicate_key")
     )
-    yield Bad("no fields", dts_record(fields=None), error("array_lengths_differ"))
-    yield Bad("no image", dts_record(afterImages=None), error("no_image"))
-    yield Bad("the image is a text", dts_record(afterImages="x"), error("no_image"))
-    yield Bad("four names", dts_record(objectName="a.b.c.d"), error("other_structure"))
-    yield Bad("no name", dts_record(objectName=None), error("other_structure"))
+    yield Bad("no fields", dts_record(fields=None), error("array_length_mismatch"))
+    yield Bad("no image", dts_record(afterImages=None), error("missing_row"))
+    yield Bad("the image is a text", dts_record(afterImages="x"), error("missing_row"))
+    yield Bad("four names", dts_record(objectName="a.b.c.d"), error("unexpected_structure"))
+    yield Bad("no name", dts_record(objectName=None), error("unexpected_structure"))
     yield Bad("a row of an operation without rows", dts_record(operation="NOOP"), error("unknown_op"))
 
 
@@ -846,7 +876,7 @@ def test_bad_messages(format_name: str, session: SparkSession, library: MacroLib
     messages = [message(n, good if n % 2 == 0 else cases[n // 2].value) for n in range(2 * len(cases))]
     found = [row for _, row in read(session, library, format_name, "decoded", {}, messages)]
     assert [row["offsets"] for row in found] == [[n] for n in range(len(messages))]
-    compared = ("kind", "op", "before", "after", "half", "error")
+    compared = ("kind", "op", "before", "after", "update_part", "error")
     shown = [{name: row[name] for name in compared if row[name] is not None} for row in found]
     assert shown[::2] == [GOOD] * len(cases)
     wrong = {
@@ -869,7 +899,7 @@ GENERAL_CODES = {
     "broken_json",
     "text_after_message",
     "over_json_limits",
-    "lone_surrogate",
+    "invalid_unicode",
 }
 
 
@@ -938,8 +968,8 @@ def test_a_text_of_more_than_20_million_characters(session: SparkSession, librar
     found = session.sql(
         f"select offsets[0].offset, kind, error.code as error_code from ({sql}) order by 1"
     ).collect()
-    # The reader goes on behind the text that it refused, and misses the row.
-    assert [tuple(row) for row in found] == [(0, "unreadable", "no_rows"), (1, "rows", None)]
+    # The reader goes on after the text that it refused, and misses the row.
+    assert [tuple(row) for row in found] == [(0, "unreadable", "missing_rows"), (1, "rows", None)]
 
 
 # -- values of declared types
@@ -1173,7 +1203,7 @@ VALUES: dict[str, dict[str, Any]] = {
 }
 
 
-# DMS writes hexadecimal digits behind 0x; OMS and GoldenGate a DATE of Oracle with its time of day. Debezium without a
+# DMS writes hexadecimal digits after 0x; OMS and GoldenGate a DATE of Oracle with its time of day. Debezium without a
 # schema may mean base64. DRS without types may mean a TIMESTAMP, which begins at second 1.
 OWN_FORMS = {
     ("debezium", "bool", '"true"'): BAD,
@@ -1184,7 +1214,7 @@ OWN_FORMS = {
     ("oms", "date", '"2024-02-29 00:00:00"'): "2024-02-29",
     ("shareplex", "date", '"2024-02-29 00:00:00"'): "2024-02-29",
     ("goldengate", "date", '"2024-02-29 00:00:00"'): "2024-02-29",
-    # A zone stands behind a blank.
+    # A zone stands after a blank.
     ("oms", "local", '"2024-02-29T12:34:56+08:00"'): BAD,
     ("shareplex", "local", '"2024-02-29T12:34:56+08:00"'): BAD,
 }
@@ -1206,11 +1236,11 @@ def test_values_fit_exactly_or_are_errors(
     wrong = {}
     for n, ((name, given, held), row) in enumerate(zip(cases, found, strict=True)):
         own_form = OWN_FORMS.get((format_name, name, given), held)
-        expected = ("value_does_not_fit", None) if own_form is BAD else (None, own_form)
+        expected = ("invalid_value", None) if own_form is BAD else (None, own_form)
         if isinstance(TEMPLATES[format_name], ColumnList) and given.startswith("{"):
-            expected = ("other_structure", None)
+            expected = ("unexpected_structure", None)
         if name == "id":
-            expected = ("value_does_not_fit" if held is BAD else "key_missing", None)
+            expected = ("invalid_value" if held is BAD else "key_missing", None)
         if (row["offset"], row["error"], row["columns"][name]) != (n, *expected):
             wrong[name, given[:40]] = (row["error"], row["detail"], row["columns"][name])
     assert wrong == {}
@@ -1242,7 +1272,7 @@ def test_bare_numbers_that_spark_rewrites(
     arguments = {"table": "orders", "key": ["id"], "columns": {"id": "bigint", name: COLUMNS[name]}}
     _, found = next(read(session, library, "canal", "changes", arguments, [message(0, utf8(value))]))
     assert (found["error"], found["columns"][name]) == (
-        ("value_does_not_fit", None) if held is BAD else (None, held)
+        ("invalid_value", None) if held is BAD else (None, held)
     )
 
 

@@ -36,7 +36,7 @@ class Table:
     dialects: dict[str, dict[str, str]] = field(default_factory=dict)  # declarations that differ by capture
     rejected: dict[str, dict[str, tuple[str, ...]]] = field(
         default_factory=dict
-    )  # capture -> key -> `value_does_not_fit`
+    )  # capture -> key -> `invalid_value`
 
     def of(self, capture: str) -> Table:
         return replace(self, columns={**self.columns, **self.dialects.get(capture, {})})
@@ -569,7 +569,7 @@ def compare(
             " where _cdc_error is not null"
         ).collect()
         rejected = {
-            (key, "value_does_not_fit", ", ".join(f"{name}: {table.columns[name]}" for name in names))
+            (key, "invalid_value", ", ".join(f"{name}: {table.columns[name]}" for name in names))
             for key, names in table.rejected.get(capture, {}).items()
         }
         found = {(row["key"], row["code"], row["detail"]) for row in errors}

@@ -118,7 +118,7 @@ def test_what_looks_like_a_capture_and_is_none(line: str) -> None:
             ["--var", "debezium_other=x"],
             ["--var", "one of spark_cdc__debezium_other_connectors, ", "`debezium_other=x`"],
         ),
-        (["--var", "spark_cdc__fill_back=x"], ["--var", "one of", "`spark_cdc__fill_back=x`"]),
+        (["--var", "spark_cdc__backfill=x"], ["--var", "one of", "`spark_cdc__backfill=x`"]),
         (["--var", "spark_cdc__debezium_invalid_pattern"], ["--var", "name=value"]),
         (["--var", "spark_cdc__debezium_other_connectors="], ["--var", "a list of texts"]),
         (
@@ -245,7 +245,7 @@ MONGODB_EVENT = {"_id": {"_data": "82"}, "operationType": "insert", "ns": {"db":
 
 
 def open_protocol(*events: bytes) -> bytes:
-    """A value as TiCDC's Open Protocol writes it: each event behind its length."""
+    """A value as TiCDC's Open Protocol writes it: each event after its length."""
     return b"".join(len(event).to_bytes(8, "big") + event for event in events)
 
 
@@ -280,7 +280,7 @@ def pubsub(text: str) -> bytes:
         (b"\xc3\x01" + bytes(8), "Avro in single-object encoding"),
         (b"\x03\0" + bytes(16) + b"{}", "a message of the AWS Glue schema registry"),
         (b"\x1f\x8b\x08\0", "compressed by gzip"),
-        (b"\xef\xbb\xbf{}", "a byte order mark stands in front"),
+        (b"\xef\xbb\xbf{}", "a byte order mark in front"),
         ("\ufeff{}".encode("utf-16-le"), "UTF-16 text"),
         (b"<?xml version='1.0'?>", "XML"),
         (b'{"name":"\xb3\xc9"}', "bytes that are no UTF-8 text"),
@@ -605,7 +605,7 @@ def test_columns_are_typed_by_the_models_casts(tmp_path: Path) -> None:
     assert first["after"] == {"n": "0.00000010", "id": "1", "b": b64encode(b"\xff" * 100).decode()}
     assert second["after"] == {"n": "1.25000000", "id": "2"}
     assert third["kind"] == "error"
-    assert third["error"] == {"code": "value_does_not_fit", "detail": "id: int"}
+    assert third["error"] == {"code": "invalid_value", "detail": "id: int"}
     assert third["after"] == {"n": None, "id": "x"}
 
 
@@ -1227,7 +1227,7 @@ def test_columns_that_differ_in_case_alone_are_two(tmp_path: Path) -> None:
 def test_bytes_that_are_not_of_their_character_set_are_an_error_without_columns_too(repository: Path) -> None:
     file = repository / "tests" / "golden" / "dts_avro" / "typed_values_that_do_not_fit" / "messages.jsonl"
     lost, unknown, whole, *_ = lines(run(file, "--format", "dts_avro").stdout)
-    assert (lost["kind"], lost["error"]) == ("error", {"code": "value_does_not_fit", "detail": "s: string"})
+    assert (lost["kind"], lost["error"]) == ("error", {"code": "invalid_value", "detail": "s: string"})
     assert (unknown["kind"], unknown["error"]) == (lost["kind"], lost["error"])
     assert (whole["kind"], whole["after"]["da"]) == ("row", "0000-00-00")
 
@@ -1251,7 +1251,7 @@ def test_state_says_what_could_not_be_read(tmp_path: Path) -> None:
         broken, *others = re.findall(r"Messages not read: [^.]+\.", unread["error"])
         assert broken == f"Messages not read: 1 with the error broken_json (broken off at byte {len(cut)})."
         assert [other.rstrip(".").split(" (")[0] for other in others] == [
-            "Messages not read: 1 with the error no_rows",
+            "Messages not read: 1 with the error missing_rows",
             "Messages not read: 2 with the error unknown_op",
         ]
     file.write_text("{\n")
@@ -1278,11 +1278,13 @@ def test_state_takes_no_row_with_the_operation_column_of_another_tool(tmp_path: 
     [table] = lines(run(file, *options).stdout)
     assert table["rows"] == [{"id": "1", "Op": "x"}]
     assert table["error"].startswith(
-        "Changes not applied: 2 with the error other_structure (1 Op: an operation column "
+        "Changes not applied: 2 with the error unexpected_structure (1 Op: an operation column "
     )
     [table] = lines(run(file, *options, "--columns", "id:bigint,Op:string").stdout)
     assert table["rows"] == [{"id": "1", "Op": "D"}]
-    assert table["error"].startswith("Changes not applied: 1 with the error other_structure (hvr_op_val: ")
+    assert table["error"].startswith(
+        "Changes not applied: 1 with the error unexpected_structure (hvr_op_val: "
+    )
 
 
 CONNECTOR_OF_THE_PROJECT = json.dumps(EVENT | {"source": EVENT["source"] | {"connector": "acme"}})
@@ -1314,7 +1316,7 @@ def test_variables_are_those_of_a_project(tmp_path: Path) -> None:
     assert (allowed["kind"], allowed["after"]) == ("row", {"id": "1"})
     assert (row["after"], row["error"]) == (
         {"id": "1", "b": "gone"},
-        {"code": "value_does_not_fit", "detail": "b: string"},
+        {"code": "invalid_value", "detail": "b: string"},
     )
 
 
@@ -1334,7 +1336,7 @@ def test_state_names_the_columns_of_rows_that_it_leaves_out(tmp_path: Path) -> N
     assert [row["id"] for row in orders["rows"]] == ["1"]
     assert orders["error"] == (
         "Changes not applied: 1 with the error key_missing (id). Changes not applied: 3 with the error "
-        "value_does_not_fit (2 n: int, at: date; 1 n: int)."
+        "invalid_value (2 n: int, at: date; 1 n: int)."
     )
 
 

@@ -85,7 +85,7 @@ def page(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Path:
 
 
 class Tab:
-    """A page in the browser, driven over two pipes: one JSON text a message, a zero byte behind each."""
+    """A page in the browser, driven over two pipes: one JSON text a message, a zero byte after each."""
 
     def __init__(self, to_browser: int, from_browser: int, url: str) -> None:
         self._to_browser, self._from_browser = to_browser, from_browser

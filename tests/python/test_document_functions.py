@@ -882,7 +882,7 @@ def test_an_incremental_run_calls_the_function_for_new_messages_only(session: An
                 "after_offset": 1,
                 "up_to_offset": 3,
                 "fingerprint": 0,
-                "has_late": False,
+                "has_late_messages": False,
             }
         ],
         "counts_copies": False,

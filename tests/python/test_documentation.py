@@ -103,8 +103,8 @@ def test_every_column_that_a_model_has_is_listed_in_order(
                 *library.call("_header_columns"),
                 "error",
                 "rows",
-                "batch",
-                "seen",
+                "loaded_at",
+                "read_positions",
             ]
         elif "spark_cdc.changes(" in code:
             expected[name] = [*declared(code), *library.call("change_columns")]
@@ -115,13 +115,13 @@ def test_every_column_that_a_model_has_is_listed_in_order(
             changes = model["depends_on"]["nodes"][0].removeprefix("model.spark_cdc.")
             columns = declared(models[changes]["raw_code"])
             expected[name] = (
-                [*columns, *library.call("_effect_columns")]
+                [*columns, *library.call("_key_operation_columns")]
                 if model["config"]["materialized"] == "cdc_current"
                 else library.call("_history_columns", columns)
             )
     found = {name: list(model["columns"]) for name, model in models.items() if name in expected}
     assert found == expected
-    kept = {"example__accounts", "example__dead_letters", "example__ledger", "example__run_summary"}
+    kept = {"example__reconciliation", "example__dead_letters", "example__run_ledger", "example__run_summary"}
     assert set(models) - set(expected) == kept
 
 

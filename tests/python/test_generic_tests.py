@@ -209,7 +209,7 @@ MODELS = {
             (2, 'c', 'snapshot', array(12.0, 0.0), null, null, null, 't', 1, 12L),
             (2, null, 'delete', array(13.0, 0.0), named_struct('id', 2), null, {{ no_error() }}, 't', 1, 13L)
         as changes(
-            id, name, _cdc_op, _cdc_sequence, _cdc_before, _cdc_absent, _cdc_error,
+            id, name, _cdc_op, _cdc_sequence, _cdc_before, _cdc_missing_columns, _cdc_error,
             _cdc_topic, _cdc_partition, _cdc_offset
         )
     """,
@@ -219,7 +219,7 @@ MODELS = {
                 't', 0, 5L),
             (2, null, null, null, true, array(6.0, 0.0), null, 'delete', 't', 0, 6L)
         as rows(
-            id, name, ratio, extra, _cdc_is_deleted, _cdc_sequence, _cdc_absent, _cdc_op,
+            id, name, ratio, extra, _cdc_is_deleted, _cdc_sequence, _cdc_missing_columns, _cdc_op,
             _cdc_topic, _cdc_partition, _cdc_offset
         )
     """,
@@ -256,7 +256,7 @@ MODELS = {
         union all select * from values ('t', 0, 4L), ('t', 2, 1L) as raw(topic, partition, offset)
     """,
     "messages_good": """
-        select *, timestamp'2026-01-01' as batch from values
+        select *, timestamp'2026-01-01' as loaded_at from values
             ('t', 0, 1L, 'rows', 'shop', cast(null as string), 'orders', 'INSERT', array(), {{ no_error() }}),
             ('t', 0, 2L, 'ddl', 'shop', null, 'orders', 'ALTER', array(), null),
             ('t', 0, 3L, 'rows', 'shop', null, 'items', 'UPDATE_BEFOR', array(7.0), null),
@@ -269,7 +269,7 @@ MODELS = {
     "messages_bad": """
         select * from {{ ref('messages_good') }} where not (partition = 1 and offset = 2)
         union all select * from {{ ref('messages_good') }} where partition = 0 and offset = 2
-        union all select *, timestamp'2026-01-01' as batch from values
+        union all select *, timestamp'2026-01-01' as loaded_at from values
             ('t', 1, 8L, 'rows', 'shop', null, 'items', 'UPDATE_AFTER', array(7.0), null),
             ('t', 1, 9L, 'rows', 'shop', null, 'orders', 'INSERT', array(), null)
         as messages(
@@ -278,16 +278,16 @@ MODELS = {
     """,
     "messages_of_two_runs_at_once": """
         select * from {{ ref('messages_good') }}
-        union all select * except (batch), timestamp'2026-01-01 00:00:01' as batch
+        union all select * except (loaded_at), timestamp'2026-01-01 00:00:01' as loaded_at
         from {{ ref('messages_good') }} where partition = 0
     """,
     "messages_that_raw_no_longer_has": """
         select * from {{ ref('messages_good') }}
-        union all select *, timestamp'2026-01-01' as batch from values
+        union all select *, timestamp'2026-01-01' as loaded_at from values
             ('t', 0, 0L, 'ddl', 'shop', null, 'orders', 'ALTER', array(), null),
             ('t', 7, 3L, 'ddl', 'shop', null, 'orders', 'ALTER', array(), null),
-            ('t', 0, 2L, 'unreadable', 'shop', null, 'orders', 'INSERT', array(), {{ error('offset_taken') }}),
-            ('t', 1, 5L, 'unreadable', 'shop', null, 'orders', 'INSERT', array(), {{ error('offset_taken') }})
+            ('t', 0, 2L, 'unreadable', 'shop', null, 'orders', 'INSERT', array(), {{ error('offset_reused') }}),
+            ('t', 1, 5L, 'unreadable', 'shop', null, 'orders', 'INSERT', array(), {{ error('offset_reused') }})
         as messages(
             topic, partition, offset, kind, database_name, schema_name, table_name, op, sequence, error
         )
@@ -303,7 +303,7 @@ MODELS = {
     """,
     "changes_with_halves": """
         select * from values
-            ('update', array(7.0, 1.0, 0.0), {{ error('half_of_update', 'before') }}, 't', 0, 1L),
+            ('update', array(7.0, 1.0, 0.0), {{ error('unpaired_update', 'before') }}, 't', 0, 1L),
             ('update', array(7.0, 2.0, 0.0), null, 't', 0, 2L)
         as changes(_cdc_op, _cdc_sequence, _cdc_error, _cdc_topic, _cdc_partition, _cdc_offset)
     """,
@@ -315,8 +315,8 @@ MODELS = {
     "changes_with_errors": """
         select * from {{ ref('changes_with_halves') }}
         union all select * from values
-            ('insert', array(8.0, 3.0, 0.0), {{ error('value_does_not_fit', 'id: int') }}, 't', 0, 3L),
-            ('update', array(9.0, 4.0, 0.0), {{ error('half_of_update', 'after') }}, 't', 0, 4L)
+            ('insert', array(8.0, 3.0, 0.0), {{ error('invalid_value', 'id: int') }}, 't', 0, 3L),
+            ('update', array(9.0, 4.0, 0.0), {{ error('unpaired_update', 'after') }}, 't', 0, 4L)
         as changes(_cdc_op, _cdc_sequence, _cdc_error, _cdc_topic, _cdc_partition, _cdc_offset)
     """,
     "changes_of_a_message_that_landed_again_whole": """
@@ -326,7 +326,7 @@ MODELS = {
             (null, null, {{ error('broken_json') }}, 't', 0, 2L),
             ('insert', array(1.0, 0.0), null, 't', 1, 2L),
             ('insert', array(1.0, 0.0), null, 't', 0, 3L),
-            (null, null, {{ error('offset_taken') }}, 't', 0, 3L)
+            (null, null, {{ error('offset_reused') }}, 't', 0, 3L)
         as changes(_cdc_op, _cdc_sequence, _cdc_error, _cdc_topic, _cdc_partition, _cdc_offset)
     """,
     "messages_that_landed_again_whole": """
@@ -335,7 +335,7 @@ MODELS = {
             ('t', 0, 1L, timestamp'2026-01-01', null),
             ('t', 0, 2L, timestamp'2026-01-01', {{ error('not_json') }}),
             ('t', 0, 3L, timestamp'2026-01-01', null),
-            ('t', 0, 3L, timestamp'2026-01-02', {{ error('offset_taken') }})
+            ('t', 0, 3L, timestamp'2026-01-02', {{ error('offset_reused') }})
         as messages(topic, partition, offset, timestamp, error)
     """,
     "raw_of_shop": """
@@ -409,7 +409,7 @@ MODELS = {
             (2, 'insert', null, null, 't', 0),
             (3, 'update', named_struct('id', 2), null, 't', 1),
             (4, 'insert', null, null, 't', 0),
-            (4, 'insert', null, {{ error('value_does_not_fit', '') }}, 't', 1)
+            (4, 'insert', null, {{ error('invalid_value', '') }}, 't', 1)
         as changes(id, _cdc_op, _cdc_before, _cdc_error, _cdc_topic, _cdc_partition)
     """,
     "changes_with_a_truncate": """
@@ -426,17 +426,17 @@ MODELS = {
             (1, null, null, 'delete', null, null, 't', 0, 3L),
             (null, null, null, null, null, {{ error('broken_json', '') }}, 't', 0, 4L)
         as changes(
-            id, nmae, note, _cdc_op, _cdc_absent, _cdc_error, _cdc_topic, _cdc_partition, _cdc_offset
+            id, nmae, note, _cdc_op, _cdc_missing_columns, _cdc_error, _cdc_topic, _cdc_partition, _cdc_offset
         )
     """,
     "changes_with_a_typo_in_the_key": """
-        select null as di, 'insert' as _cdc_op, array('di') as _cdc_absent,
+        select null as di, 'insert' as _cdc_op, array('di') as _cdc_missing_columns,
             {{ error('key_missing', 'di') }} as _cdc_error
     """,
     "changes_none": "select * from {{ ref('changes_good') }} where false",
     "messages_of_runs": """
         select 't' as topic, partition, offset, timestamp'2026-01-01 00:00:00' as timestamp,
-            timestamp_seconds(1767225600 + 3600 * run) as batch, {{ no_error() }} as error, {{ no_position() }}
+            timestamp_seconds(1767225600 + 3600 * run) as loaded_at, {{ no_error() }} as error, {{ no_position() }}
         from values (0, 1L, 1), (0, 3L, 1), (0, 5L, 1), (0, 7L, 2), (1, 0L, 1) as read(partition, offset, run)
     """,
     "messages_of_a_bad_night": """
@@ -445,31 +445,31 @@ MODELS = {
         union all select 't', 2, 0L, timestamp'2026-01-01 00:00:00', timestamp'2026-01-02 00:00:00', {{ no_error() }}, {{ no_position() }}
         union all select 't', 3, 40L, timestamp'2026-01-01 00:00:00', timestamp'2026-01-02 00:00:00', {{ no_error() }}, {{ no_position() }}
         union all select 't', 1, 0L, timestamp'2026-02-01 00:00:00', timestamp'2026-01-02 00:00:00',
-            {{ error('offset_taken') }}, {{ no_position() }}
+            {{ error('offset_reused') }}, {{ no_position() }}
         union all select 't', 0, offset, timestamp'2026-01-01 00:00:00', timestamp'2026-01-03 00:00:00', {{ no_error() }}, {{ no_position() }}
         from values (11L), (17L) as read(offset)
     """,
-    "messages_of_a_topic_made_anew": """
+    "messages_of_a_recreated_topic": """
         select 't' as topic, partition, offset, timestamp_seconds(1767225600 + time) as timestamp,
-            timestamp_seconds(1767225600 + 3600 * run) as batch, {{ no_error() }} as error, {{ no_position() }}
+            timestamp_seconds(1767225600 + 3600 * run) as loaded_at, {{ no_error() }} as error, {{ no_position() }}
         from values (0, 5L, 50, 1), (0, 6L, 60, 1), (0, 3L, 60, 2), (0, 4L, 40, 2), (1, 5L, 50, 1), (1, 0L, 51, 2), (1, 1L, 52, 2)
             as read(partition, offset, time, run)
     """,
-    "messages_of_a_topic_made_anew_twice": """
+    "messages_of_a_recreated_topic_twice": """
         select 't' as topic, 0 as partition, offset, timestamp_seconds(1767225600 + 86400 * day) as timestamp,
-            timestamp_seconds(1767225600 + 3600 * run) as batch,
-            if(is_taken, {{ error('offset_taken') }}, {{ no_error() }}) as error, {{ no_position() }}
+            timestamp_seconds(1767225600 + 3600 * run) as loaded_at,
+            if(is_taken, {{ error('offset_reused') }}, {{ no_error() }}) as error, {{ no_position() }}
         from values (0L, 0, 1, false), (1L, 0, 1, false), (0L, 30, 2, true), (1000000000L, 30, 3, false),
             (1000000001L, 31, 3, false), (1000000000L, 60, 4, true)
             as read(offset, day, run, is_taken)
     """,
-    "messages_of_a_topic_made_anew_that_went_on": """
+    "messages_of_a_recreated_topic_that_went_on": """
         select 't' as topic, 0 as partition, offset, timestamp_seconds(1767225600 + 86400 * day) as timestamp,
-            timestamp_seconds(1767225600 + 3600 * run) as batch,
-            if(is_taken, {{ error('offset_taken') }}, {{ no_error() }}) as error, {{ no_position() }}
+            timestamp_seconds(1767225600 + 3600 * run) as loaded_at,
+            if(is_taken, {{ error('offset_reused') }}, {{ no_error() }}) as error, {{ no_position() }}
         from values (0L, 0, 1, false), (1L, 0, 1, false), (0L, 30, 2, true), (2L, 31, 3, false) as read(offset, day, run, is_taken)
         union all select 't', 1, 0L, timestamp_seconds(1767225600), timestamp_seconds(1767229200), {{ no_error() }}, {{ no_position() }}
-        union all select 't', 1, 0L, timestamp'2026-02-09', timestamp_seconds(1767232800), {{ error('offset_taken') }}, {{ no_position() }}
+        union all select 't', 1, 0L, timestamp'2026-02-09', timestamp_seconds(1767232800), {{ error('offset_reused') }}, {{ no_position() }}
     """,
     "raw_of_two_servers": """
         select 't' as topic, partition, offset, timestamp'2026-01-01' as timestamp, cast(key as binary) as key,
@@ -507,7 +507,7 @@ MODELS = {
             ('t', 'shop', null, 'orders', timestamp_seconds(1767229200), 4, 2, 1, 0, 1, 0, 0),
             ('t', 'shop', null, 'orders', timestamp_seconds(1767232800), 1, 0, 0, 0, 0, 1, 0)
         as ledger(
-            topic, database_name, schema_name, table_name, batch, read, applied, superseded, duplicate, control, unrouted, rejected
+            topic, database_name, schema_name, table_name, loaded_at, read, applied, superseded, duplicate, control, unrouted, rejected
         )
     """,
     "ledger_of_two_runs_at_once": """
@@ -520,7 +520,7 @@ MODELS = {
         union all select 't', 'shop', null, 'orders', timestamp_seconds(0), 1, 1, 0, 0, 0, 0, 0
     """,
     "current_with_unknown_values": """
-        select * from values (1, array('note', 'name')), (2, null) as rows(id, _cdc_absent)
+        select * from values (1, array('note', 'name')), (2, null) as rows(id, _cdc_missing_columns)
     """,
 }
 MACROS = """
@@ -694,7 +694,7 @@ CASES = [
         {"raw": "ref('raw_good')", "changes": ["ref('changes_of_orders')", "ref('changes_of_items')"]},
     ),
     Case(
-        "messages that were deleted from raw since, and those of a topic made anew that were read once more, pass",
+        "messages that were deleted from raw since, and those of a recreated topic that were read once more, pass",
         "every_message_accounted_for",
         "messages_that_raw_no_longer_has",
         {"raw": "ref('raw_good')"},
@@ -713,7 +713,7 @@ CASES = [
         {"raw": "ref('raw_grown')", "raw_is_growing": True},
     ),
     Case(
-        "row messages are in their changes models and halves in the update they became",
+        "row messages are in their changes models and parts in the update they became",
         "every_message_accounted_for",
         "messages_good",
         {"raw": "ref('raw_good')", "changes": ["ref('changes_of_orders')", "ref('changes_of_items')"]},
@@ -733,18 +733,18 @@ CASES = [
         ),
     ),
     Case("changes without errors pass", "no_errors", "changes_good"),
-    Case("a half whose update came whole later is no error", "no_errors", "changes_with_halves"),
+    Case("a part whose update came whole later is no error", "no_errors", "changes_with_halves"),
     Case(
-        "an update of another topic is not that of a half",
+        "an update of another topic is not that of a part",
         "no_errors",
         "changes_of_two_topics",
-        found=("t 0 1 half_of_update: before",),
+        found=("t 0 1 unpaired_update: before",),
     ),
     Case(
         "changes with errors are found with code and detail",
         "no_errors",
         "changes_with_errors",
-        found=("t 0 3 value_does_not_fit: id: int", "t 0 4 half_of_update: after"),
+        found=("t 0 3 invalid_value: id: int", "t 0 4 unpaired_update: after"),
     ),
     Case(
         "messages with errors are found",
@@ -756,13 +756,13 @@ CASES = [
         "a message that landed again whole is no error and what only looks so is",
         "no_errors",
         "messages_that_landed_again_whole",
-        found=("t 0 2 not_json", "t 0 3 offset_taken"),
+        found=("t 0 2 not_json", "t 0 3 offset_reused"),
     ),
     Case(
         "a change that landed again whole is no error and what only looks so is",
         "no_errors",
         "changes_of_a_message_that_landed_again_whole",
-        found=("t 0 2 broken_json", "t 0 3 offset_taken"),
+        found=("t 0 2 broken_json", "t 0 3 offset_reused"),
     ),
     Case("a table that the messages name passes", "matches_messages", "shop_orders"),
     Case("a table that the messages of raw name passes", "matches_messages", "shop_orders_of_raw"),
@@ -844,7 +844,7 @@ CASES = [
         "no_errors",
         "changes_with_errors",
         {"max_count": 1, "max_share": 0.49},
-        found=("t 0 3 value_does_not_fit: id: int", "t 0 4 half_of_update: after"),
+        found=("t 0 3 invalid_value: id: int", "t 0 4 unpaired_update: after"),
     ),
     Case("the share that is allowed passes", "no_errors", "messages_with_an_error", {"max_share": 0.1}),
     Case(
@@ -878,36 +878,36 @@ CASES = [
     ),
     Case(
         "columns that some messages lack pass",
-        "columns_found",
+        "declared_columns_present",
         "changes_good",
         {"columns": ["id", "name", "more"]},
     ),
     Case(
         "a column that no message carried is found",
-        "columns_found",
+        "declared_columns_present",
         "changes_with_a_typo",
         found=("nmae no message carried this column",),
     ),
     Case(
         "a column of the key that no message carried is found",
-        "columns_found",
+        "declared_columns_present",
         "changes_with_a_typo_in_the_key",
         found=("di no message carried this column",),
     ),
-    Case("a model without rows says nothing", "columns_found", "changes_none"),
-    Case("gaps of Kafka's own pass", "topics_whole", "messages_of_runs"),
+    Case("a model without rows says nothing", "declared_columns_present", "changes_none"),
+    Case("gaps of Kafka's own pass", "topics_intact", "messages_of_runs"),
     Case(
-        "a hole an added partition and a topic made anew are found",
-        "topics_whole",
+        "an offset gap an added partition and a recreated topic are found",
+        "topics_intact",
         "messages_of_a_bad_night",
         found=(
-            "t 0 hole 10 Offsets 8 to 9 of partition 0 of topic t were never read: they are gone from between two "
+            "t 0 offset_gap 10 Offsets 8 to 9 of partition 0 of topic t were never read: they are gone from between two "
             "runs. Land them from a copy of the topic, which the next dbt run reads; or let the source send the rows "
-            "of its tables anew. hole t 0 10",
-            "t 1 made_anew 0 Topic t was deleted and made anew: from 2026-02-01 00:00:00 on, messages of partition 1 "
-            "stand at offsets that others had before, or came with such. Give them offsets behind those in raw_columns of the models "
+            "of its tables again. offset_gap t 0 10",
+            "t 1 recreated 0 Topic t was deleted and recreated: from 2026-02-01 00:00:00 on, messages of partition 1 "
+            "stand at offsets that others had before, or came with such. Give them offsets after those in raw_columns of the models "
             "that read it, {'offset': \"offset + case when topic = 't' and timestamp >= '2026-02-01 00:00:00' then "
-            '1000000000 else 0 end"}, and the next dbt run reads them. made_anew t 1 0',
+            '1000000000 else 0 end"}, and the next dbt run reads them. recreated t 1 0',
             "t 2 partition_added 0 Partition 2 of topic t was first read at 2026-01-02 00:00:00, later than the topic: "
             "it was added, and is read. Where the format is ordered by offset, test its changes models with "
             "spark_cdc.one_partition_per_key. partition_added t 2 0",
@@ -918,57 +918,64 @@ CASES = [
         ),
     ),
     Case(
-        "faults that are settled pass",
-        "topics_whole",
+        "anomalies that are settled pass",
+        "topics_intact",
         "messages_of_a_bad_night",
-        {"accepted": ["hole t 0 10", "made_anew t 1 0", "partition_added t 2 0", "partition_added t 3 40"]},
+        {
+            "acknowledged": [
+                "offset_gap t 0 10",
+                "recreated t 1 0",
+                "partition_added t 2 0",
+                "partition_added t 3 40",
+            ]
+        },
     ),
     Case(
-        "a topic made anew whose messages stand before all old ones is found, and old ones that land late are not",
-        "topics_whole",
-        "messages_of_a_topic_made_anew",
-        {"accepted": ["hole t 1 5"]},
+        "a recreated topic whose messages stand before all old ones is found, and old ones that land late are not",
+        "topics_intact",
+        "messages_of_a_recreated_topic",
+        {"acknowledged": ["offset_gap t 1 5"]},
         found=(
-            "t 1 made_anew 0 Topic t was deleted and made anew: from 2026-01-01 00:00:51 on, messages of partition 1 "
-            "stand before older ones, or at offsets that others had before. Give them offsets behind those in raw_columns "
+            "t 1 recreated 0 Topic t was deleted and recreated: from 2026-01-01 00:00:51 on, messages of partition 1 "
+            "stand before older ones, or at offsets that others had before. Give them offsets after those in raw_columns "
             "of the models that read it, {'offset': \"offset + case when topic = 't' and timestamp >= '2026-01-01 00:00:51' "
-            'then 1000000000 else 0 end"}, and build these models anew, dbt run --full-refresh: some were read as the old '
-            "topic's. made_anew t 1 0",
+            'then 1000000000 else 0 end"}, and rebuild these models, dbt run --full-refresh: some were read as the old '
+            "topic's. recreated t 1 0",
         ),
     ),
     Case(
-        "a topic made anew once more is found beside the fault that is settled, and the new offsets are no hole",
-        "topics_whole",
-        "messages_of_a_topic_made_anew_twice",
-        {"accepted": ["made_anew t 0 0"]},
+        "a topic recreated once more is found beside the anomaly that is settled, and the new offsets are no offset gap",
+        "topics_intact",
+        "messages_of_a_recreated_topic_twice",
+        {"acknowledged": ["recreated t 0 0"]},
         found=(
-            "t 0 made_anew 1000000000 Topic t was deleted and made anew: from 2026-03-02 00:00:00 on, messages of partition "
-            "0 stand at offsets that others had before, or came with such. Give them offsets behind those in raw_columns of the models that "
+            "t 0 recreated 1000000000 Topic t was deleted and recreated: from 2026-03-02 00:00:00 on, messages of partition "
+            "0 stand at offsets that others had before, or came with such. Give them offsets after those in raw_columns of the models that "
             "read it, {'offset': \"offset + case when topic = 't' and timestamp >= '2026-03-02 00:00:00' then 2000000000 "
             'else 0 end"}, in one `case` with what stands there, the latest time first, and the next dbt run reads them. '
-            "made_anew t 0 1000000000",
+            "recreated t 0 1000000000",
         ),
     ),
     Case(
-        "a topic made anew has to be built anew where its later messages were read as the old one's",
-        "topics_whole",
-        "messages_of_a_topic_made_anew_that_went_on",
+        "a recreated topic has to be rebuilt where its later messages were read as the old one's",
+        "topics_intact",
+        "messages_of_a_recreated_topic_that_went_on",
         found=(
-            "t 0 made_anew 0 Topic t was deleted and made anew: from 2026-01-31 00:00:00 on, messages of partition 0 "
-            "stand at offsets that others had before, or came with such. Give them offsets behind those in raw_columns of the models that "
+            "t 0 recreated 0 Topic t was deleted and recreated: from 2026-01-31 00:00:00 on, messages of partition 0 "
+            "stand at offsets that others had before, or came with such. Give them offsets after those in raw_columns of the models that "
             "read it, {'offset': \"offset + case when topic = 't' and timestamp >= '2026-01-31 00:00:00' then "
-            '1000000000 else 0 end"}, and build these models anew, dbt run --full-refresh: some were read as the old '
-            "topic's. made_anew t 0 0",
-            "t 1 made_anew 0 Topic t was deleted and made anew: from 2026-01-31 00:00:00 on, messages of partition 1 "
-            "stand at offsets that others had before, or came with such. Give them offsets behind those in raw_columns of the models that "
+            '1000000000 else 0 end"}, and rebuild these models, dbt run --full-refresh: some were read as the old '
+            "topic's. recreated t 0 0",
+            "t 1 recreated 0 Topic t was deleted and recreated: from 2026-01-31 00:00:00 on, messages of partition 1 "
+            "stand at offsets that others had before, or came with such. Give them offsets after those in raw_columns of the models that "
             "read it, {'offset': \"offset + case when topic = 't' and timestamp >= '2026-01-31 00:00:00' then "
-            '1000000000 else 0 end"}, and build these models anew, dbt run --full-refresh: some were read as the old '
-            "topic's. made_anew t 1 0",
+            '1000000000 else 0 end"}, and rebuild these models, dbt run --full-refresh: some were read as the old '
+            "topic's. recreated t 1 0",
         ),
     ),
     Case(
         "positions that went back after a failover are found and a restart of the connector passes",
-        "topics_whole",
+        "topics_intact",
         "messages_of_two_servers",
         found=tuple(
             f"t {partition} position_back {offset} Partition {partition} of topic t has a change at offset {offset} with a lower "
@@ -982,35 +989,35 @@ CASES = [
     ),
     Case(
         "messages that are ordered by the offset have no positions that go back",
-        "topics_whole",
+        "topics_intact",
         "messages_of_two_servers_by_offset",
     ),
     Case(
-        "accounts that add up pass",
-        "accounts_add_up",
+        "outcomes that add up pass",
+        "counts_reconcile",
         "ledger_good",
         {"messages": ["ref('messages_of_runs')"]},
     ),
     Case(
         "a run that two runs at the same time have both entered counts once",
-        "accounts_add_up",
+        "counts_reconcile",
         "ledger_of_two_runs_at_once",
         {"messages": ["ref('messages_of_runs')"]},
     ),
     Case(
-        "messages without an account and runs that read nothing are found",
-        "accounts_add_up",
+        "messages without an outcome and runs that read nothing are found",
+        "counts_reconcile",
         "ledger_bad",
         {"messages": ["ref('messages_of_runs')"]},
         found=(
             "t 1970-01-01 00:00:00 None 1 1 the models hold 0 messages, and 1 are counted",
-            "t 2026-01-01 02:00:00 1 1 0 0 of 1 are in an account",
+            "t 2026-01-01 02:00:00 1 1 0 0 of 1 have an outcome",
         ),
     ),
-    Case("rows whose values are all known pass", "no_unknown_values", "current_good", KEY),
+    Case("rows whose values are all known pass", "no_missing_values", "current_good", KEY),
     Case(
         "rows with values that were never sent are found",
-        "no_unknown_values",
+        "no_missing_values",
         "current_with_unknown_values",
         KEY,
         found=("1 never sent: note, name",),
@@ -1035,13 +1042,13 @@ MISPLACED: dict[str, tuple[str, str, dict[str, Any], str]] = {
         f"_cdc_last_sequence; {RAW_HAS}",
     ),
     "changes_test_on_raw": (
-        "columns_found", "raw_good", {},
-        "spark_cdc.columns_found: argument `model` must be a model made by spark_cdc.changes, with _cdc_op, _cdc_absent, "
+        "declared_columns_present", "raw_good", {},
+        "spark_cdc.declared_columns_present: argument `model` must be a model made by spark_cdc.changes, with _cdc_op, _cdc_missing_columns, "
         f"_cdc_error; {RAW_HAS}",
     ),
     "accounts_test_on_raw": (
-        "accounts_add_up", "raw_good", {"messages": ["ref('messages_good')"]},
-        "spark_cdc.accounts_add_up: argument `model` must be a model made by spark_cdc.accounts or spark_cdc.ledger, with topic, read, ",
+        "counts_reconcile", "raw_good", {"messages": ["ref('messages_good')"]},
+        "spark_cdc.counts_reconcile: argument `model` must be a model made by spark_cdc.reconciliation or spark_cdc.run_ledger, with topic, read, ",
     ),
     "no_errors_on_raw": (
         "no_errors", "raw_good", {},
@@ -1199,8 +1206,8 @@ def test_what_is_found_is_told_where_dbt_runs(answers: dict[str, Any]) -> None:
     log = "\n".join(answers["log"])
     assert (
         "spark_cdc.no_errors on changes_with_errors found:\n"
-        '    1 x half_of_update: after, first at {"_cdc_topic":"t","_cdc_partition":0,"_cdc_offset":4}\n'
-        '    1 x value_does_not_fit: id: int, first at {"_cdc_topic":"t","_cdc_partition":0,"_cdc_offset":3}'
+        '    1 x unpaired_update: after, first at {"_cdc_topic":"t","_cdc_partition":0,"_cdc_offset":4}\n'
+        '    1 x invalid_value: id: int, first at {"_cdc_topic":"t","_cdc_partition":0,"_cdc_offset":3}'
         in log
     )
     assert "spark_cdc.one_row_per_key on rows_with_repeated_keys found:\n    2 x the key has 2 rows\n" in log
@@ -1311,7 +1318,7 @@ KEY_SAYS = f"argument `key` must be a list of column names, such as ['id']; got 
                 "no_overlapping_history",
                 "one_open_version_per_key",
                 "one_partition_per_key",
-                "no_unknown_values",
+                "no_missing_values",
             )
         ),
         ("one_row_per_key", {"key": "id"}, KEY_SAYS.replace("nothing", "`id`")),
@@ -1393,13 +1400,13 @@ KEY_SAYS = f"argument `key` must be a list of column names, such as ['id']; got 
             "`{'shop.orders': 'note'}`. Write each table as the test names it: database, schema and table with dots between.",
         ),
         (
-            "columns_found",
+            "declared_columns_present",
             {"columns": "id"},
             "argument `columns` must be a list of column names, such as ['id']; got `id`. "
             "Leave it out to test all columns of the changes model.",
         ),
         (
-            "columns_found",
+            "declared_columns_present",
             {},
             "argument `model` must be a model or a source without a `where`; got a query. "
             "With a `where`, name the columns: columns: [...].",
@@ -1411,16 +1418,16 @@ KEY_SAYS = f"argument `key` must be a list of column names, such as ['id']; got 
             "Take the `where` out: the whole of both models is compared.",
         ),
         (
-            "accounts_add_up",
+            "counts_reconcile",
             {"messages": RAW},
             "argument `messages` must be a list of relations, such as [ref('orders')]; "
             "got `{'identifier': 'raw'}`. Name each with ref(...), in square brackets.",
         ),
         (
-            "topics_whole",
-            {"accepted": "hole"},
-            "argument `accepted` must be a list of texts, such as ['hole shop 0 1200']; got `hole`. "
-            "Copy the column accept of each fault that is settled.",
+            "topics_intact",
+            {"acknowledged": "offset_gap"},
+            "argument `acknowledged` must be a list of texts, such as ['offset_gap shop 0 1200']; got `offset_gap`. "
+            "Copy the column acknowledge of each anomaly that is settled.",
         ),
         (
             "no_unread_tables",

@@ -8,7 +8,7 @@ expected.jsonl  one result row a line, in the order of offset and position
 case.yml        `proves` and `source` for people; the macro to `read` with (decoded, changes or messages), its
                 arguments, and the `vars` of the project that reads
 
-Cases of equal arguments share a query, each under its own topic. DataWorks finds the two halves of an update
+Cases of equal arguments share a query, each under its own topic. DataWorks finds the two parts of an update
 by table and sequenceId alone, so cases of one table use sequenceIds of their own.
 
 The expectations were written from the pages by hand. To change one, say in `source` which page says so.
@@ -49,7 +49,18 @@ ARGUMENTS = {"dialect", "table", "database", "schema", "key", "columns", "time_z
 VARS = "vars"
 # Compared in every row: a field that the expectation leaves out must be null.
 ALWAYS = {
-    "decoded": ("offsets", "kind", "op", "database", "schema", "table", "before", "after", "half", "error"),
+    "decoded": (
+        "offsets",
+        "kind",
+        "op",
+        "database",
+        "schema",
+        "table",
+        "before",
+        "after",
+        "update_part",
+        "error",
+    ),
     "changes": ("offset", "op", "columns", "before", "absent", "patches", "error"),
     "messages": ("offset", "kind", "op", "database", "schema", "table", "ddl", "transaction", "error"),
 }
@@ -200,7 +211,7 @@ def land(session: SparkSession, messages: list[Message]) -> None:
         )
         for m in messages
     ]
-    # One task, because each reads the whole plan anew.
+    # One task, because each reads the whole plan again.
     session.createDataFrame(raw_rows, RAW_SCHEMA).coalesce(1).createOrReplaceTempView("raw")
 
 
@@ -238,7 +249,7 @@ def _decoded(row: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         "offsets": [message["offset"] for message in row["offsets"]],
         "kind": row["kind"],
         "op": row["op"],
-        "half": row["half"],
+        "update_part": row["update_part"],
         "before": _image(row["before"]),
         "after": _image(row["after"]),
         "error": (row["error"] or {}).get("code"),
@@ -255,7 +266,7 @@ def _changes(row: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         "op": row["_cdc_op"],
         "columns": {name: text(value) for name, value in row.items() if not name.startswith("_cdc_")},
         "before": row["_cdc_before"] and {name: text(value) for name, value in row["_cdc_before"].items()},
-        "absent": row["_cdc_absent"],
+        "absent": row["_cdc_missing_columns"],
         "patches": _patches(row.get("_cdc_patches")),
         "error": error.get("code"),
         "detail": error.get("detail"),
@@ -455,7 +466,9 @@ def test_dataworks_encoder(
         before = {"id": "1", "flag": "true", "num": number, "at": "1590278400000", "bin": "AP8=", "txt": "a"}
         after = {**before, "id": "2", "flag": None, "txt": '"汉字"\n'}
         rows = [row for row in found[name] if row["kind"] == "rows"]
-        assert [(row["op"], row["before"], row["after"], row["half"], row["error"]) for row in rows] == [
+        assert [
+            (row["op"], row["before"], row["after"], row["update_part"], row["error"]) for row in rows
+        ] == [
             ("insert", None, before, None, None),
             ("update", before, after, None, None),
             ("delete", after, None, None, None),

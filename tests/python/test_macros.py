@@ -169,7 +169,7 @@ def test_what_dbt_takes_in_a_model_is_known(configs: MacroLibrary) -> None:
 
 
 def test_a_select_with_more_in_it_is_no_whole_one(configs: MacroLibrary) -> None:
-    """Also one behind a long name, for which a pattern may not try all ways to cut it."""
+    """Also one after a long name, for which a pattern may not try all ways to cut it."""
     name = "`a.b`." + "long_" * 40
     for select in (f"select * from {name}", f"\nSELECT  *\nFROM /* where */ {name} -- limit 1\n"):
         assert configs.call("_is_whole_select", select)

@@ -332,9 +332,9 @@ def test_the_reference_has_every_column(macro_library: MacroLibrary) -> None:
     parts = dict(re.findall(r"^## Columns of a (\w+) (?:model|table)\n(.*?)(?=^## |\Z)", page, re.M | re.S))
     named = {part: set(re.findall(r"`(\w+)`", text)) for part, text in parts.items()}
     header = set(macro_library.call("_header_columns"))
-    assert {*header, "format", "kind", "error", "rows", "batch", "seen"} <= named["messages"]
-    assert {*macro_library.call("change_columns"), "_cdc_origin", "_cdc_patches"} <= named["changes"]
-    effects = set(macro_library.call("_effect_columns"))
+    assert {*header, "format", "kind", "error", "rows", "loaded_at", "read_positions"} <= named["messages"]
+    assert {*macro_library.call("change_columns"), "_cdc_source_table", "_cdc_patches"} <= named["changes"]
+    effects = set(macro_library.call("_key_operation_columns"))
     assert effects <= named["current"]
     assert set(macro_library.call("_history_columns", [])) <= named["history"] | effects
 

@@ -15,7 +15,7 @@ FILES = {
     "profiles.yml": "spark_cdc: {target: local, outputs: {local: "
     "{type: spark, method: session, host: localhost, schema: shop}}}\n",
     "models/sources.yml": "sources: [{name: shop, tables: [{name: raw}]}]\n",
-    "models/stg_shop__messages.sql": "{{ config(materialized='cdc_log') }}"
+    "models/stg_shop__messages.sql": "{{ config(materialized='cdc_append') }}"
     "{{ spark_cdc.messages(source('shop', 'raw'), format='canal') }}\n",
     "models/models.yml": "models: [{name: stg_shop__messages, data_tests: [spark_cdc.no_errors]}]\n",
 }

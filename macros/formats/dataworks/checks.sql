@@ -1,6 +1,6 @@
 {#-
     What DataWorks and its dialect `oms` both ask of a message: what its statement does to rows, when it changed, and which of
-    its keys stand twice. Facts and reasons: docs/formats/dataworks.md.
+    its keys occur twice. Facts and reasons: docs/formats/dataworks.md.
 -#}
 {#- The statement, NULL where there is none. `also_bare`: OMS may write it without an object around it. -#}
 {%- macro _dataworks_statement(ddl, also_bare=false) -%}
@@ -22,13 +22,13 @@
                 when statement_kind = 'truncate' then null
                 when startswith(statement_kind, 'truncate') then {{ spark_cdc._statement_fault('payload.ddl') | indent(16) }}
                 else {# -#}
-                    {{ spark_cdc._error('other_structure', 'payload.ddl: the statement is not the TRUNCATE that payload.op says') }}
+                    {{ spark_cdc._error('unexpected_structure', 'payload.ddl: the statement is not the TRUNCATE that payload.op says') }}
             end
             when {{ op }} in ({{ spark_cdc._literals(ddl) }}) then case
                 when statement_kind = 'none' then {# -#}
-                    {{ spark_cdc._error('no_image', 'payload.ddl: no statement') }}
+                    {{ spark_cdc._error('missing_row', 'payload.ddl: no statement') }}
                 when {{ op }} <> 'QUERY' and statement_kind = 'truncate' then {# -#}
-                    {{ spark_cdc._error('other_structure', 'payload.ddl: the statement is a TRUNCATE and payload.op says something else') }}
+                    {{ spark_cdc._error('unexpected_structure', 'payload.ddl: the statement is a TRUNCATE and payload.op says something else') }}
                 else {{ spark_cdc._statement_fault('payload.ddl') | indent(16) }}
             end
         end
@@ -77,15 +77,15 @@
 
 {#-
     Where it cannot be known of which table a message is, or which statement it has. A second parse only where the name itself
-    stands twice, or where a letter of it may stand as an escape.
+    occurs twice, or where a letter of it may stand as an escape.
 -#}
 {%- macro _dataworks_rules_of_names_once(ddl, value='value') -%}
     {%- set keys = spark_cdc._keys_of('schema', value) -%}
     {{- return({
-        'schema.source: a field stands twice': spark_cdc._has_duplicate_column('message.`schema`.source'),
-        'schema: a field stands twice': "case when octet_length(value) - octet_length(replace(value, '\"source\"', '')) > 8 "
+        'schema.source: a field occurs twice': spark_cdc._has_duplicate_column('message.`schema`.source'),
+        'schema: a field occurs twice': "case when octet_length(value) - octet_length(replace(value, '\"source\"', '')) > 8 "
             ~ "or contains(value, '\\\\u006') or contains(value, '\\\\u007') then " ~ spark_cdc._names_twice(keys) ~ ' else false end',
-        'payload.ddl: a field stands twice': 'case when contains(substr(' ~ ddl ~ ", 3), '\"text\":') then "
+        'payload.ddl: a field occurs twice': 'case when contains(substr(' ~ ddl ~ ", 3), '\"text\":') then "
             ~ spark_cdc._names_twice('json_object_keys(' ~ ddl ~ ')') ~ ' else false end',
     }) -}}
 {%- endmacro -%}

@@ -6,7 +6,7 @@
     Order: sequenceId as a number; the two messages of an update share it, and the before image comes first. A row of the
     full load has the sequenceId -1 and so comes before every change.
 
-    The dialect `oms` is oms.sql; what both ask of a statement, a time and keys that stand twice is checks.sql.
+    The dialect `oms` is oms.sql; what both ask of a statement, a time and keys that occur twice is checks.sql.
 -#}
 {%- macro default__dataworks_schema(dialect, with_types) -%}
     {%- if dialect == 'oms' -%}
@@ -39,7 +39,7 @@
     {%- set is_truncate = op ~ " = 'QUERY' and statement_kind in ('truncate', 'truncate_of_other_table')" -%}
     {%- set sequence = spark_cdc._whole_number('message.payload.sequenceId', signed=true) -%}
     {#- Only a row of the full load is known to have -1. -#}
-    {%- set no_sequence -%}
+    {%- set missing_position -%}
         case
             when {{ op }} in ({{ spark_cdc._literals(rows + ['TRUNCATE']) }}) or {{ is_truncate }}
                 then not coalesce({{ sequence }} >= case {{ op }} when 'INSERT' then -1 else 0 end, false)
@@ -78,13 +78,13 @@
     {%- set errors = dict(
         spark_cdc._errors_of_op('payload.op', op, rows + ddl + control),
         duplicate_key=spark_cdc._dataworks_rules_of_names_once(ddl_text),
-        no_image={
+        missing_row={
             'payload.after.dataColumn: no columns': op ~ " in ('INSERT', 'UPDATE_AFTER') and not " ~ after,
             'payload.before.dataColumn: no columns': op ~ " in ('DELETE', 'UPDATE_BEFOR', 'UPDATE_BEFORE') and not " ~ before,
         },
-        other_structure=contradictions,
+        unexpected_structure=contradictions,
         fault=spark_cdc._dataworks_ddl_fault(op, ddl),
-        no_sequence={'payload.sequenceId: not a whole number, or one that is too low': no_sequence}
+        missing_position={'payload.sequenceId: not a whole number, or one that is too low': missing_position}
     ) -%}
     {%- set columns = 'message.`schema`.dataColumn' -%}
     {{- return({
@@ -123,7 +123,7 @@
             else 'update'
         end
     {%- endset -%}
-    {%- set half -%}
+    {%- set update_part -%}
         case
             when {{ op }} in ('UPDATE_BEFOR', 'UPDATE_BEFORE') then 'before'
             when {{ op }} = 'UPDATE_AFTER' and not {{ spark_cdc._has_columns(before) }} then 'after'
@@ -131,7 +131,7 @@
     {%- endset -%}
     {{- return({
         'op': op_name,
-        'half': half,
+        'update_part': update_part,
         'image': 'case when ' ~ op ~ " = 'DELETE' then " ~ before ~ ' else ' ~ after ~ ' end',
         'before': 'case when ' ~ op ~ " <> 'INSERT' then " ~ before ~ ' end',
         'old_key': 'case when ' ~ op ~ " not in ('INSERT', 'DELETE') and " ~ spark_cdc._has_columns(before) ~ ' then '

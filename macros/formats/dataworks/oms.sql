@@ -59,13 +59,13 @@
     {%- set errors = dict(
         spark_cdc._errors_of_op('payload.op', op, rows + ddl + control),
         duplicate_key=spark_cdc._dataworks_rules_of_names_once('message.payload.ddl', value),
-        no_image={
+        missing_row={
             'payload.after.data: no columns': op ~ " in ('INSERT', 'UPDATE') and not " ~ after,
             'payload.before.data: no columns': op ~ " = 'DELETE' and not " ~ before,
         },
-        other_structure=contradictions,
+        unexpected_structure=contradictions,
         fault=spark_cdc._dataworks_ddl_fault(op, ddl),
-        no_sequence={'payload.scn: neither a whole number nor the text null': sequence ~ ' is null'}
+        missing_position={'payload.scn: neither a whole number nor the text null': sequence ~ ' is null'}
     ) -%}
     {%- set columns = 'message.`schema`.column' -%}
     {{- return({

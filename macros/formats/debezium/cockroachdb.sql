@@ -33,9 +33,9 @@
     {%- set wall = "try_cast(substring_index(event.source.ts_hlc, '.', 1) as bigint)" -%}
     {%- set counter = "substring_index(event.source.ts_hlc, '.', -1)" -%}
     {%- set structure = {
-        'payload: an event, beside another one at the root': 'message.payload is not null and (message.op is not null '
+        'payload: an event, and another one at the root': 'message.payload is not null and (message.op is not null '
             ~ 'or message.source is not null or message.before is not null or message.after is not null)',
-        'resolved: beside a change': 'event.op is not null and event.resolved is not null',
+        'resolved: a change has it': 'event.op is not null and event.resolved is not null',
         'source.table_name: missing': is_change ~ " and coalesce(event.source.table_name, '') = ''",
         'source.database_name: missing': is_change ~ " and coalesce(event.source.database_name, '') = ''",
         'before: has a row, which the operation does not have': "event.op = 'c' and coalesce(size(event.before) > 0, false)",
@@ -48,23 +48,23 @@
     {%- endfor -%}
     {%- set errors = {
         'duplicate_key': {'source: names a field twice': spark_cdc._debezium_names_twice()},
-        'other_format': {
+        'wrong_format': {
             'op: missing, and the message is not a resolved timestamp': 'event.op is null and not ' ~ is_resolved,
             'source.origin: not cockroachdb': "event.op is not null and event.source is not null "
                 ~ "and coalesce(event.source.origin, '') <> 'cockroachdb'",
         },
         'unknown_op': {'op: not one of c, u, d': 'not ' ~ is_change},
-        'no_after_image': {'after: missing': "event.op in ('c', 'u') and event.after is null"},
+        'missing_after': {'after: missing': "event.op in ('c', 'u') and event.after is null"},
         'key_missing': {
             'before: missing, and the Kafka key does not name the row':
                 "event.op = 'd' and coalesce(size(event.before), 0) < 1 and coalesce(size(row_of_key), 0) < 1",
         },
-        'no_sequence': {
+        'missing_position': {
             'source.ts_hlc: missing; create the changefeed with the options enriched_properties=source and updated':
                 is_change ~ ' and event.source.ts_hlc is null',
             'source.ts_hlc: not two whole numbers with a point between': "event.source.ts_hlc not rlike r'^[0-9]{1,19}\\.[0-9]{1,10}\\z'",
         },
-        'other_structure': structure,
+        'unexpected_structure': structure,
     } -%}
     {#- What is finer than a microsecond is cut off: of the order all digits count. -#}
     {%- set committed_at = 'timestamp_micros(' ~ wall ~ ' div 1000)' -%}

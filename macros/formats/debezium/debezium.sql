@@ -111,7 +111,7 @@
         'ts_ms: not a whole number': 'event.op is null and event.source is null and event.ts_ms is not null '
             ~ 'and try_cast(event.ts_ms as bigint) is null',
         'source.table: missing': no_table,
-        'payload: an event, beside another one at the root': two_events,
+        'payload: an event, and another one at the root': two_events,
         'headers: two of the name __debezium.oldkey that differ': two_old_keys,
         'source.ts_ms: not a time in milliseconds': spark_cdc._is_no_time('event.source.ts_ms', 'milliseconds'),
         'source.ts_us: not a time in microseconds': spark_cdc._is_no_time('event.source.ts_us', 'microseconds'),
@@ -146,7 +146,7 @@
     {%- set errors = {
         'duplicate_key': {'source: names a field twice': spark_cdc._debezium_names_twice()},
         'unsupported_connector': unsupported,
-        'other_format': {
+        'wrong_format': {
             'after' ~ union: spark_cdc._is_avro_record('event.after'),
             'before' ~ union: spark_cdc._is_avro_record('event.before'),
             'payload: ' ~ spark_cdc._wrappings().text_of_object ~ '; the object has to be the value':
@@ -155,10 +155,10 @@
                 "event.op is null and not (coalesce(event.status in ('BEGIN', 'END'), false) or " ~ is_ddl ~ ' or ' ~ is_heartbeat ~ ')',
         },
         'unknown_op': {'op: not one that the format has': 'event.op not in (' ~ spark_cdc._literals(rows + others) ~ ')'},
-        'no_after_image': {'after: missing': no_row_after},
+        'missing_after': {'after: missing': no_row_after},
         'key_missing': {'before: missing, and the Kafka key does not name the row': no_row_before},
         'fault': 'coalesce(' ~ no_place ~ ', ' ~ ddl_fault ~ ')',
-        'other_structure': structure,
+        'unexpected_structure': structure,
     } -%}
     {%- if is_cloudcanal -%}
         {%- do structure.update({
@@ -249,7 +249,7 @@
     ) -}}
 {%- endmacro -%}
 
-{#- Headers of the second half of a key change, of which there is one, and what it says of the key before. -#}
+{#- Headers of the second part of a key change, of which there is one, and what it says of the key before. -#}
 {%- macro _debezium_old_keys() -%}
     {{- return("filter(headers, header -> header.key = '__debezium.oldkey')") -}}
 {%- endmacro -%}
@@ -258,7 +258,7 @@
     {{- return('cast(get(' ~ spark_cdc._debezium_old_keys() ~ ', 0).value as string)') -}}
 {%- endmacro -%}
 
-{#- What a delete without a before image has of its row, and the second half of a key change of the row before. -#}
+{#- What a delete without a before image has of its row, and the second part of a key change of the row before. -#}
 {%- macro _debezium_rows_of_keys() -%}
     {%- set op = 'coalesce(message.payload.op, message.op)' -%}
     {%- set before = 'coalesce(message.payload.before, message.before)' -%}
@@ -285,7 +285,7 @@
 
 {#-
     A column that the database did not send (TOAST) holds a placeholder: it is taken out of the image, so that it is absent.
-    An insert whose header names an old key is the second half of a key change: the old key is its before image.
+    An insert whose header names an old key is the second part of a key change: the old key is its before image.
     A delete without a before image is known by its Kafka key.
 -#}
 {%- macro default__debezium_rows(dialect) -%}
@@ -314,11 +314,11 @@
         end
     {%- endset -%}
     {#- Flink's writers can be told to leave nulls out. A value that was not sent has a placeholder in its place. -#}
-    {%- set null_left_out -%}
+    {%- set ambiguous_null -%}
         event.op = 'u' and {{ spark_cdc._lacks_columns_of('event.before', 'event.after') }}
     {%- endset -%}
     {{- return({
-        'op': op, 'image': image, 'before': before, 'absent_is_error': null_left_out, 'plain_text': true,
+        'op': op, 'image': image, 'before': before, 'absent_is_error': ambiguous_null, 'plain_text': true,
         'old_key_told_apart': 'old_row_of_key is not null', 'type_scale': spark_cdc._debezium_scale('{}'),
         'no_value': spark_cdc._debezium_is_no_value('{}'),
     }) -}}

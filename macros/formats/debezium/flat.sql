@@ -99,7 +99,7 @@
     {%- set errors = {
         'duplicate_key': {'row: names a field twice': spark_cdc._names_twice(names)},
         'unsupported_connector': unsupported,
-        'other_format': {
+        'wrong_format': {
             "row: values are in objects that name their types, as Avro's JSON encoding writes unions":
                 spark_cdc._holds_avro_unions('value'),
             'row: has no fields': 'size(event) = 0',
@@ -111,9 +111,9 @@
                 "startswith(statement_kind, 'truncate')",
             'ddl: it changes rows, which the message does not have': "statement_kind = 'changes_rows'",
         },
-        'other_structure': structure,
+        'unexpected_structure': structure,
     } -%}
-    {#- A key behind a schema id that is no JSON names a row, too. -#}
+    {#- A key after a schema id that is no JSON names a row, too. -#}
     {{- return({
         'event': event,
         'kind': kind,

@@ -125,7 +125,7 @@
     {%- set described_twice = 'case when event.updateDescription is not null then '
         ~ spark_cdc._let('names', described, spark_cdc._names_twice('names')) ~ ' else false end' -%}
     {%- set no_table = 'event.source is not null and ' ~ is_change ~ " and coalesce(event.source.collection, '') = ''" -%}
-    {%- set structure = dict(header.errors.other_structure) -%}
+    {%- set structure = dict(header.errors.unexpected_structure) -%}
     {%- do structure.pop('source.table: missing') -%}
     {%- do structure.update({'source.collection: missing': no_table}) -%}
     {#- from_json would give an object as the text of a document, with other numbers. Inside a text quotes are escaped. -#}
@@ -136,21 +136,21 @@
         }) -%}
     {%- endfor -%}
     {%- set no_op = [] -%}
-    {%- for detail, condition in header.errors.other_format.items() if detail.startswith('op:') -%}
+    {%- for detail, condition in header.errors.wrong_format.items() if detail.startswith('op:') -%}
         {%- do no_op.append((detail, condition)) -%}
     {%- endfor -%}
     {%- set errors = {
         'broken_document': broken,
         'duplicate_key': dict(header.errors.duplicate_key, **{'updateDescription: names a field twice': described_twice}),
-        'other_format': dict(no_op + [('source.connector: not mongodb', "event.source.connector <> 'mongodb'")]),
+        'wrong_format': dict(no_op + [('source.connector: not mongodb', "event.source.connector <> 'mongodb'")]),
         'unknown_op': dict(header.errors.unknown_op, **{'op: t, which MongoDB does not have': "event.op = 't'"}),
-        'no_after_image': header.errors.no_after_image,
+        'missing_after': header.errors.missing_after,
         'key_missing': {'before: missing, and the Kafka key does not name the document': no_key},
-        'no_sequence': {
+        'missing_position': {
             'source.ts_ms: missing or 0, although source.ord is there': is_change
                 ~ " and event.source.ord is not null and (event.source.ts_ms is null or event.source.ts_ms = 0 and event.op <> 'r')"
         },
-        'other_structure': structure,
+        'unexpected_structure': structure,
     } -%}
     {%- do header.update({
         'event': spark_cdc._debezium_mongodb_event(),

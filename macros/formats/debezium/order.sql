@@ -6,7 +6,7 @@
 
     A position may repeat: with binlog_transaction_compression all rows of a transaction have the `pos` of the event around them,
     and `row` begins at 0 in each statement. So `row` is no part of the order: rows of one key are in one partition, in their order.
-    What the other connectors add behind the commit counts on in a transaction, or is equal and leaves it to the offset.
+    What the other connectors add after the commit counts on in a transaction, or is equal and leaves it to the offset.
 -#}
 {%- macro _debezium_sequence(source, op) -%}
     {%- set is_change = "case when " ~ op ~ " = 'r' then 0 else 1 end" -%}
@@ -117,7 +117,7 @@
     } -%}
     {%- set faults = {'offset': 'null'} -%}
     {%- for order, of_order in rules.items() -%}
-        {%- do faults.update({order: spark_cdc._first_error({'no_sequence': of_order})}) -%}
+        {%- do faults.update({order: spark_cdc._first_error({'missing_position': of_order})}) -%}
     {%- endfor -%}
     {{- return(spark_cdc._debezium_by_connector(source, faults)) -}}
 {%- endmacro -%}

@@ -277,7 +277,7 @@
     {%- for name in ['year', 'month', 'day', 'hour', 'minute', 'second', 'nanos', 'picoseconds', 'offsetSeconds'] -%}
         {%- do types.append(name ~ ' bigint') -%}
     {%- endfor -%}
-    {#- No field stands twice, and no comma at the end. -#}
+    {#- No field occurs twice, and no comma at the end. -#}
     {{- return(
         'from_json(regexp_extract(' ~ text ~ ", r'^(?!.*(\"\\w++\":).*\\1)\\{(?:" ~ field ~ "(?:,(?!\\})|(?=\\})))++\\}\\z', 0), '"
         ~ types | join(', ') ~ "')"
@@ -322,7 +322,7 @@
 {%- endmacro -%}
 
 {#-
-    `when ... then ...` for a column declared as string: the time of day as databases print it, with its offset behind it where it
+    `when ... then ...` for a column declared as string: the time of day as databases print it, with its offset after it where it
     has one. Without the schema an object of just these fields is one; a text that holds such an object is not, and where the
     message has both under the column's name, or the schema names the type and the value is none, nothing is certain: NULL.
 -#}

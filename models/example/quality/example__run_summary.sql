@@ -1,4 +1,4 @@
-{{ config(materialized='cdc_log') }}
+{{ config(materialized='cdc_append') }}
 {{ spark_cdc.run_summary(
     messages=[ref('stg_example__canal_messages'), ref('stg_example__debezium_messages'), ref('stg_example__dataworks_messages')],
     changes=[

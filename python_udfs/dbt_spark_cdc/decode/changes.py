@@ -51,7 +51,7 @@ class Changes:
         return [[_shown(row) for row in file.rows] for file in files]
 
     def batches(self, files: Iterable[File]) -> Iterator[list[File]]:
-        """Files that one query may read: halves of updates find each other by the source's numbers alone."""
+        """Files that one query may read: parts of updates find each other by the source's numbers alone."""
         batches: dict[tuple, list[File]] = {}
         for number, file in enumerate(files):
             if file.messages:
@@ -82,18 +82,18 @@ class Changes:
             (id(file), message.topic, message.partition, message.offset): message.line
             for file, message in reversed(places)
         }
-        query = f"""select partition, offsets, kind, half, database_name, schema_name, table_name, op,
+        query = f"""select partition, offsets, kind, update_part, database_name, schema_name, table_name, op,
             before, after, coalesce(patched, array()) as patched,
             sequence, {instant("committed_at")} as committed_at, key_columns,
             error.code as error_code, error.detail as detail
             from ({inner})"""  # noqa: S608  # the macros' own SQL
         for row in spark.sql(query).toArrow().to_pylist():
             file, message = places[row["partition"]]
-            # Two offsets are two halves, of which the one that completes the update is `message`.
-            halves = [places[half["partition"]][1] for half in row["offsets"]]
+            # Two offsets are two parts of an update, of which the one that completes the update is `message`.
+            parts = [places[part["partition"]][1] for part in row["offsets"]]
             row["lines"] = (
-                sorted({lines[id(file), half.topic, half.partition, half.offset] for half in halves})
-                if len(halves) > 1
+                sorted({lines[id(file), part.topic, part.partition, part.offset] for part in parts})
+                if len(parts) > 1
                 else [message.line]
             )
             # -1 of the only row of a message, where the old key's delete is another message.
@@ -119,7 +119,7 @@ class Changes:
         because that one reads numbers as texts.
         """
         columns = self.parsed_columns(declared)
-        # Behind the check that asks for a key: without --key a row needs none to be shown.
+        # After the check that asks for a key: without --key a row needs none to be shown.
         inner = self.library["spark__changes"](
             "raw",
             self._format(file),
@@ -136,7 +136,7 @@ class Changes:
             case when _cdc_op is not null then
                 row_number() over (partition by _cdc_partition order by _cdc_sequence) - 1
             end as position,
-            _cdc_error.code as code, _cdc_error.detail as detail, coalesce(_cdc_absent, array()) as absent,
+            _cdc_error.code as code, _cdc_error.detail as detail, coalesce(_cdc_missing_columns, array()) as absent,
             {texts(columns)} as after,
             case when _cdc_before is not null then {texts(columns, "_cdc_before.")} end as before
             from ({inner})"""  # noqa: S608  # the macros' own SQL
@@ -171,7 +171,7 @@ def _twin(row: dict[str, Any], typed: dict[tuple[int, int | None], dict[str, Any
     for message in row["offsets"]:
         if (unreadable := typed.get((message["partition"], None))) is not None:
             return unreadable
-    missing = {"code": "no_rows", "detail": None}
+    missing = {"code": "missing_rows", "detail": None}
     return typed.get((row["partition"], row["position"]), missing)
 
 
@@ -182,7 +182,7 @@ def _put_typed(row: dict[str, Any], declared: dict[str, str], typed: dict[str, A
             row[side] = {name: row[side][name] for name in declared if name in row[side]}
     if row["error_code"] is not None:
         return
-    if typed["code"] is not None and (typed["code"] != "half_of_update" or row["half"] is None):
+    if typed["code"] is not None and (typed["code"] != "unpaired_update" or row["update_part"] is None):
         row["error_code"], row["detail"] = typed["code"], typed["detail"]
         return
     if row["before"] is not None:
@@ -196,7 +196,7 @@ def _put_typed(row: dict[str, Any], declared: dict[str, str], typed: dict[str, A
 def _refuse_rows_without_key(file: File) -> None:
     """As the typed reading does. A column that no row of a table has is a slip in --key, for `notices`."""
     for row in file.rows:
-        if row["kind"] != "rows" or row["error_code"] is not None or row["half"] is not None:
+        if row["kind"] != "rows" or row["error_code"] is not None or row["update_part"] is not None:
             continue
         name = (row["database_name"], row["schema_name"], row["table_name"])
         shown = (row["before"] if row["op"] == "delete" else row["after"]) or {}
@@ -213,7 +213,7 @@ def _refuse_rows_without_key(file: File) -> None:
 
 def _refuse_lost_texts(row: dict[str, Any]) -> None:
     """A text that begins with U+FFFD is what `cdc_dts_avro` writes of bytes that it could not read."""
-    if row["error_code"] is not None or row["half"] is not None:
+    if row["error_code"] is not None or row["update_part"] is not None:
         return
     lost = {
         side: [
@@ -225,14 +225,14 @@ def _refuse_lost_texts(row: dict[str, Any]) -> None:
     names = lost["after"] + [f"before {name}" for name in lost["before"] if name not in lost["after"]]
     if names:
         row["error_code"], row["detail"] = (
-            "value_does_not_fit",
+            "invalid_value",
             ", ".join(f"{name}: string" for name in names),
         )
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:
     kind, error = KINDS.get(row["kind"], row["kind"]), None
-    if row["half"] is not None:
+    if row["update_part"] is not None:
         kind = "pending"
     if row["error_code"] is not None:
         kind, error = "error", {"code": row["error_code"], "detail": row["detail"]}

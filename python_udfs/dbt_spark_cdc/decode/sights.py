@@ -41,7 +41,7 @@ WRAPPINGS = {
     "scalar": "a JSON value that is no object",
     "struct": "the text that Java prints of a Struct of Kafka Connect",
     "base64": "base64 of a JSON object",
-    "byte_order_mark": "a byte order mark stands in front",
+    "byte_order_mark": "a byte order mark in front",
     "schema_registry": "schema registry, Avro or Protobuf; schema id ",
     "another_object": "another object follows the message",
     "trailing_text": "text follows the message",

@@ -150,7 +150,7 @@ class States:
                 patched_columns=[c["name"] for c in patchable],
             )
             query = f"""select {TABLE_ID} as n, {texts(columns)} as row,
-                coalesce(_cdc_absent, array()) as absent
+                coalesce(_cdc_missing_columns, array()) as absent
                 from ({current}) where not _cdc_is_deleted"""  # noqa: S608  # the macros' own SQL
             for row in spark.sql(query).toArrow().to_pylist():
                 table = tables[int(row["n"])]

@@ -91,7 +91,7 @@ def detect_bytes(value: bytes) -> Detected:
 
 
 def unwrapped(value: bytes) -> bytes:
-    """Return the JSON behind a schema registry's five bytes, or in the text that a StringConverter wrote.
+    """Return the JSON after a schema registry's five bytes, or in the text that a StringConverter wrote.
 
     As the macros read a value (`_unwrapped_value`); what is wrapped in no such way is given back.
     """

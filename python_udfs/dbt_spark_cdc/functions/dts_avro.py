@@ -306,7 +306,7 @@ def _instant(value: dict[str, Any], kind: int) -> str:
 
 
 def _fraction(number: int | None, kind: int) -> str | None:
-    """The point and the digits behind it, if any; None of what is beyond a second or of an unknown unit."""
+    """The point and the digits after it, if any; None of what is beyond a second or of an unknown unit."""
     if not number:
         return ""
     if kind in (_MYSQL, _POSTGRESQL):

@@ -74,7 +74,7 @@ def mongo_fields(text: str | None) -> Fields | None:
     `seconds:increment`; a regular expression `/pattern/options`; MinKey, MaxKey. Null and undefined are None.
     Nested documents, lists, code and references are relaxed Extended JSON without white space.
 
-    Behind `typed:` the text of a document gives texts behind their types: `string:7`, `number:7`,
+    After `typed:` the text of a document gives texts after their types: `string:7`, `number:7`,
     `binary:AQI=`.
 
     Errors: None for text that is no document: damaged, with a name twice, with a construct that is not known,
@@ -280,7 +280,7 @@ def _decoder() -> json.JSONDecoder:
 def _object(pairs: list[tuple[str, Any]]) -> Any:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a name that stands twice")
+        raise ValueError("a name that occurs twice")
     return _typed(found) if pairs and pairs[0][0].startswith("$") else found
 
 

@@ -169,7 +169,7 @@ def _decoder() -> json.JSONDecoder:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a name that stands twice")
+        raise ValueError("a name that occurs twice")
     return found
 
 

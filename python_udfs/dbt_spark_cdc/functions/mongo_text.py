@@ -12,7 +12,7 @@ from json import dumps as _quoted
 _STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
 _SINGLE_QUOTED = r"'[^'\\]*(?:\\.[^'\\]*)*'"
 _NUMBER = r"-?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?"
-# What is JSON already. Each branch begins with other characters, and nothing behind it can fail: no text is
+# What is JSON already. Each branch begins with other characters, and nothing after it can fail: no text is
 # walked twice.
 _JSON = (
     rf"(?:[^A-Za-z_$/\"']+|{_STRING}|(?<=[0-9.])[eE](?=[+-]?[0-9])|true\b|false\b|null\b|NaN\b|Infinity\b)*"

@@ -44,8 +44,8 @@ def type_name(vendor: str | None, code: str | None) -> TypeName | None:
 
     canal              a `sqlType` number or a `mysqlType` text
     cloudcanal         a number of `jdbcType`
-    drs                a type name, or a `sqlType` number behind `mysql` or `gaussdb`, as in `gaussdb 16`
-    debezium           a type name of the schema; a Decimal with its scale behind it, as column_types has it
+    drs                a type name, or a `sqlType` number after `mysql` or `gaussdb`, as in `gaussdb 16`
+    debezium           a type name of the schema; a Decimal with its scale after it, as column_types has it
     dts                a `dataTypeNumber`; of a source that is not MySQL as in `PostgreSQL:20`
     kafka_river_canal  the text of `t`
     maxwell            the type in `def` of a DDL message

@@ -1,4 +1,4 @@
-{{ config(materialized='cdc_log', on_schema_change='sync_all_columns') }}
+{{ config(materialized='cdc_append', on_schema_change='sync_all_columns') }}
 {{ spark_cdc.changes(
     messages=ref('stg_messages'),
     format='debezium',

@@ -1,2 +1,2 @@
-{{ config(materialized='cdc_log') }}
+{{ config(materialized='cdc_append') }}
 {{ spark_cdc.messages(ref('example__raw_canal'), format='canal') }}

@@ -10,16 +10,16 @@ select log, {{ columns | join(', ') }}
 from (
     select
         * except (_cdc_before),
-        cast(substr(_cdc_origin, 5) as bigint) as log,
+        cast(substr(_cdc_source_table, 5) as bigint) as log,
         case when _cdc_before is not null then
-            named_struct('log', cast(substr(_cdc_origin, 5) as bigint), 'id', _cdc_before.id)
+            named_struct('log', cast(substr(_cdc_source_table, 5) as bigint), 'id', _cdc_before.id)
         end as _cdc_before
     from logs.changes
 )
-where _cdc_batch <= {{ until }} and (_cdc_op <> 'truncate' or log = (select max(truncates_of) from logs.now))
+where _cdc_loaded_at <= {{ until }} and (_cdc_op <> 'truncate' or log = (select max(truncates_of) from logs.now))
 {%- else -%}
-select {{ (['_cdc_origin'] + columns) | unique | join(', ') }}
+select {{ (['_cdc_source_table'] + columns) | unique | join(', ') }}
 from logs.changes
-where _cdc_batch <= {{ until }}
+where _cdc_loaded_at <= {{ until }}
 {%- endif -%}
 {%- endmacro -%}

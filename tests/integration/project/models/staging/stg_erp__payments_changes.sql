@@ -1,4 +1,4 @@
-{{ config(materialized='cdc_log') }}
+{{ config(materialized='cdc_append') }}
 {{ spark_cdc.changes(
     source('raw', 'payments'),
     format='dataworks',

@@ -1,0 +1,42 @@
+{#-
+    Query: the keys of which all changes are needed; or none. These are the keys that get something before their stored row,
+    and the keys that inherit values from another one.
+
+    A late value of one key may have gone on to a second and a third one. Such keys are rare, and following the way of each
+    costs a query a step; so all keys between which values ever went are rebuilt together, as soon as one of them is.
+-#}
+{%- macro _keys_to_rebuild(table, batch, all_changes) -%}
+    {%- set late_arriving_keys -%}
+    select {{ spark_cdc._quoted(table.key) }}
+    from {{ batch }}
+    where _cdc_is_late_arriving or _cdc_inherits_values or _cdc_inherited_by is not null
+    group by {{ spark_cdc._quoted(table.key) }}
+    {%- endset -%}
+    {%- if not spark_cdc._has_rows('(' ~ late_arriving_keys ~ ')') -%}
+        {{- return(none) -}}
+    {%- endif -%}
+    {%- set joined_keys -%}
+    select {{ spark_cdc._quoted(table.key) }}
+    from ({{ spark_cdc._key_operations(all_changes, table.key, table.key) }})
+    where _cdc_inherits_values or _cdc_inherited_by is not null
+    {%- endset -%}
+    {%- set late_arriving_joined_keys -%}
+    (select joined.* from ({{ joined_keys }}) as joined
+    left semi join ({{ late_arriving_keys }}) as late_arriving on {{ spark_cdc._same_key(table.key, 'joined', 'late_arriving') }})
+    {%- endset -%}
+    {{- return(late_arriving_keys ~ ' union ' ~ joined_keys if spark_cdc._has_rows(late_arriving_joined_keys) else late_arriving_keys) -}}
+{%- endmacro -%}
+
+{#- The batch, with all operations of keys that are rebuilt in the place of their new ones and their stored row. -#}
+{%- macro _with_rebuilt_keys(table, batch, all_changes, rebuilt_keys) -%}
+    {%- set columns = spark_cdc._quoted(spark_cdc._event_columns(table.columns, table.patched), 'operations.') -%}
+    select {{ columns }}, false as _cdc_is_rebuilt
+    from {{ batch }} as operations
+    left anti join ({{ rebuilt_keys }}) as rebuilt_keys on {{ spark_cdc._same_key(table.key, 'operations', 'rebuilt_keys') }}
+
+    union all
+
+    select {{ columns }}, true as _cdc_is_rebuilt
+    from ({{ spark_cdc._key_operations(all_changes, table.key, table.columns, table.patched) }}) as operations
+    left semi join ({{ rebuilt_keys }}) as rebuilt_keys on {{ spark_cdc._same_key(table.key, 'operations', 'rebuilt_keys') }}
+{%- endmacro -%}

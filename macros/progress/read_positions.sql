@@ -1,0 +1,123 @@
+{#-
+    What earlier runs of this log have seen of the partitions of `source` that they read, as a mapping:
+
+    query          rows of topic, partition, offset (the highest) and fingerprint (of all offsets that were there)
+    rows           the same as a list, or none where they are too many
+    commit         the log's commit of which they hold
+    reads          what the log is made from: a hash of `source` and `reads`
+    source_commit  the latest one of an Iceberg table, before the run looks at it
+    has_all        whether that is the one before which the last run looked, so that nothing is new
+
+    Each row of the log says it of its own partition (`column`), which costs a look at all rows. So a `cdc_append` notes it in a
+    property as well, which holds for the commit that it names and for a model that reads the same, and else counts for nothing.
+-#}
+{%- macro _positions_read_before(source, topic, column, reads) -%}
+    {%- set most_rows = 1000 -%}
+    {%- set relation = load_cached_relation(this) -%}
+    {%- set query = spark_cdc._read_positions_in_rows(relation, topic, column) -%}
+    {%- set file_format = spark_cdc._file_format(relation) -%}
+    {%- if config.get('materialized') != 'cdc_append' or file_format == 'other' -%}
+        {{- return({'query': query, 'rows': none}) -}}
+    {%- endif -%}
+    {%- set reads = local_md5(tojson([source | string] + reads)) -%}
+    {%- set state = spark_cdc._state_of_table(relation, file_format) -%}
+    {%- set noted = (state.properties.get('spark_cdc.read_positions') or '').split(' ') -%}
+    {%- set is_noted = state.is_known and noted[0] == reads -%}
+    {%- set source_commit = spark_cdc._latest_commit(source) -%}
+    {%- if is_noted -%}
+        {%- set rows = noted[1:] -%}
+    {%- else -%}
+        {%- set rows = [] -%}
+        {%- for row in run_query('select ' ~ spark_cdc._read_position_text() ~ ' from (' ~ query ~ ') limit ' ~ (most_rows + 1)).rows -%}
+            {%- do rows.append(row[0]) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {%- set is_listed = rows | length <= most_rows -%}
+    {{- return({
+        'query': spark_cdc._read_positions_values(rows) if is_listed else query,
+        'rows': rows if is_listed else none,
+        'commit': state.commit,
+        'reads': reads,
+        'source_commit': source_commit,
+        'has_all': is_noted and source_commit != 'none' and source_commit == state.properties.get('spark_cdc.read_at_commit'),
+    }) -}}
+{%- endmacro -%}
+
+{#-
+    As Iceberg says it in a table's properties, or 'none'. Files at a path, as in parquet.`/topic`, cannot be asked; for a branch of
+    a table, as in topic.branch_audit, Iceberg answers with the table's own.
+-#}
+{%- macro _latest_commit(source) -%}
+    {%- if not modules.re.fullmatch('(?:\\w+[.])*(?!branch_|tag_|snapshot_id_|at_timestamp_)\\w+', source | string | lower) -%}
+        {{- return('none') -}}
+    {%- endif -%}
+    {{- return(spark_cdc._table_properties(source).get('current-snapshot-id', 'none')) -}}
+{%- endmacro -%}
+
+{#- Query: what the rows of a log tell. -#}
+{%- macro _read_positions_in_rows(relation, topic, column) -%}
+    select topic, partition, last_read.*
+    from (
+        select topic, read_position.partition, max(struct(read_position.offset, read_position.fingerprint)) as last_read
+        from (select distinct {{ topic }} as topic, {{ column }} as read_positions_text from {{ relation }})
+        lateral view explode({{ spark_cdc._read_positions('read_positions_text') }}) exploded as read_position
+        group by topic, read_position.partition
+    )
+{%- endmacro -%}
+
+{#-
+    One row as a text without a blank: Spark hides a property that has the word token or secret in it, as a topic's name may, so
+    the name is in hexadecimal digits.
+-#}
+{%- macro _read_position_text() -%}
+    {{- return("concat_ws(':', coalesce(hex(topic), 'null'), partition, offset, fingerprint)") -}}
+{%- endmacro -%}
+
+{%- macro _read_positions_values(rows) -%}
+    {%- if not rows -%}
+    select cast(null as string) as topic, 0 as partition, 0L as offset, 0L as fingerprint where false
+    {%- else -%}
+    select * from values
+        {%- for row in rows %}
+        {%- set topic, partition, offset, fingerprint = row.split(':') %}
+        ({{ 'null' if topic == 'null' else "cast(X'" ~ topic ~ "' as string)" }}, {{ partition }}, {{ offset }}L, {{ fingerprint }}L)
+        {{- ',' if not loop.last }}
+        {%- endfor %}
+        as read_before(topic, partition, offset, fingerprint)
+    {%- endif -%}
+{%- endmacro -%}
+
+{#-
+    What is seen once a run has read `partitions`, as a comment of its query: the query is all that goes from a model to its
+    materialization.
+-#}
+{%- macro _read_positions_comment(before, partitions) -%}
+    {%- set rows = {} -%}
+    {%- for row in before.rows or [] -%}
+        {%- do rows.update({row.rsplit(':', 2)[0]: row}) -%}
+    {%- endfor -%}
+    {%- for row in partitions if row.partition is not none -%}
+        {%- set topic = row.topic.encode('utf-8').hex().upper() if row.topic is not none else 'null' -%}
+        {%- set place = topic ~ ':' ~ row.partition | int -%}
+        {%- do rows.update({place: place ~ ':' ~ row.up_to_offset | int ~ ':' ~ row.fingerprint | int}) -%}
+    {%- endfor -%}
+    {%- if before.rows is not none -%}
+    /* spark_cdc.read_positions {{ before.commit }} {{ before.source_commit }} {{ ([before.reads] + rows.values() | list) | join(' ') }} */
+    {%- endif -%}
+{%- endmacro -%}
+
+{#- After an append. Where another run wrote as well, the next one has to look at the rows. -#}
+{%- macro _note_read_positions(target_relation, sql, file_format) -%}
+    {%- set comments = modules.re.findall('/\\* spark_cdc\\.read_positions (\\S+) (\\S+) ([^*]+) \\*/', sql) -%}
+    {%- if comments | length != 1 -%}{{- return(none) -}}{%- endif -%}
+    {%- set commit, source_commit, read_position = comments[0] -%}
+    {%- set own = spark_cdc._new_commits(target_relation, file_format, commit) -%}
+    {%- if own is none or own | length > 1 -%}{{- return(none) -}}{%- endif -%}
+    {%- call statement('note_read_positions') -%}
+        alter table {{ target_relation }} set tblproperties (
+            'spark_cdc.read_positions' = '{{ read_position }}',
+            'spark_cdc.read_at_commit' = '{{ source_commit }}',
+            'spark_cdc.read_commit' = '{{ own[0].id if own else commit }}'
+        )
+    {%- endcall -%}
+{%- endmacro -%}

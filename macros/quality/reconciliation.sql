@@ -1,0 +1,135 @@
+{#-
+    What became of each message: read = applied + superseded + duplicate + control + unrouted + rejected, per topic and source
+    table. As it is now; see `run_ledger` for what each run read.
+
+    messages  list of models made by `messages`
+    changes   list of models made by `changes`
+    current   list of models materialised as cdc_current, over those changes
+
+    applied     its change is what the current table holds, or it is a truncate of a routed table
+    superseded  a change with a higher sequence took its place
+    duplicate   the same topic, partition and offset was there before, or a copy that could not be read and has landed again, whole
+    control     DDL, heartbeat, transaction mark, tombstone, or a message without rows
+    unrouted    rows of a table that no model reads
+    rejected    an error row: see `dead_letters`
+-#}
+{%- macro reconciliation(messages=none, changes=none, current=none) -%}
+    {%- do spark_cdc._require_arguments('reconciliation', varargs, kwargs, ['messages', 'changes', 'current']) -%}
+    {%- do spark_cdc._require_relations('reconciliation', {'messages': messages, 'changes': changes, 'current': current}) -%}
+    {{- return(adapter.dispatch('reconciliation', 'spark_cdc')(messages, changes, current)) -}}
+{%- endmacro -%}
+
+{%- macro default__reconciliation(messages, changes, current) -%}
+    {%- do spark_cdc._only_spark('reconciliation') -%}
+{%- endmacro -%}
+
+{%- macro spark__reconciliation(messages, changes, current) -%}
+with {{ spark_cdc._message_outcome_ctes(messages, changes, current) }}
+
+select
+    topic,
+    database_name,
+    schema_name,
+    table_name,
+    {{ spark_cdc._outcome_counts() }}
+from message_outcomes
+group by topic, database_name, schema_name, table_name
+{%- endmacro -%}
+
+{#- The outcome of each message: the CTE `message_outcomes`, which `reconciliation` and `run_ledger` count. -#}
+{%- macro _message_outcome_ctes(messages, changes, current) -%}
+messages as (
+
+    {%- for relation in messages %}
+    select topic, partition, offset, timestamp, kind, database_name, schema_name, table_name, loaded_at from {{ relation }}
+    {{ 'union all' if not loop.last }}
+    {%- endfor %}
+
+),
+
+{#-
+    A message that stands at another one's place, with another time, is no copy of it. Of one that was cut and landed again, whole,
+    the whole one is the message.
+#}
+numbered_messages as (
+
+    select
+        *,
+        row_number() over (
+            partition by topic, partition, offset, timestamp order by kind = 'unreadable', loaded_at, kind
+        ) as copy
+    from messages
+
+),
+
+change_rows as (
+
+    {%- for relation in changes %}
+    {{ spark_cdc._messages_of_changes(relation, ['_cdc_op', '_cdc_error', '_cdc_partition', '_cdc_offset']) }}
+    {{ 'union all' if not loop.last }}
+    {%- endfor %}
+
+),
+
+held as (
+
+    {%- for relation in current %}
+    select distinct _cdc_topic as topic, _cdc_partition as partition, _cdc_offset from {{ relation }}
+    {{ 'union all' if not loop.last }}
+    {%- endfor %}
+
+),
+
+{#- Of a message with several rows one is enough: an error outweighs the rest, then what is held. #}
+message_changes as (
+
+    select
+        change_rows.topic,
+        change_rows.partition,
+        change_rows.offset,
+        -- without an operation it is a copy that could not be read, beside one that could
+        count_if(
+            change_rows._cdc_error is not null
+            and change_rows._cdc_error.code <> 'unpaired_update'
+            and change_rows._cdc_op is not null
+        ) > 0 as has_error,
+        every(change_rows._cdc_error is not null) as has_only_errors,
+        count_if(held.topic is not null or change_rows._cdc_op = 'truncate') > 0 as is_held
+    from change_rows
+    left join held
+        on change_rows.topic = held.topic
+        and change_rows._cdc_partition = held.partition
+        and change_rows._cdc_offset = held._cdc_offset
+    group by change_rows.topic, change_rows.partition, change_rows.offset
+
+),
+
+message_outcomes as (
+
+    select
+        numbered_messages.*,
+        case
+            when numbered_messages.copy > 1 then 'duplicate'
+            when numbered_messages.kind = 'unreadable' or message_changes.has_error or message_changes.has_only_errors
+                then 'rejected'
+            when message_changes.is_held then 'applied'
+            when message_changes.topic is not null then 'superseded'
+            when numbered_messages.kind in ('rows', 'truncate') then 'unrouted'
+            else 'control'
+        end as outcome
+    from numbered_messages
+    left join message_changes
+        on numbered_messages.topic = message_changes.topic
+        and numbered_messages.partition = message_changes.partition
+        and numbered_messages.offset = message_changes.offset
+
+)
+{%- endmacro -%}
+
+{%- macro _outcome_counts() -%}
+    {%- set counts = ['count(*) as read'] -%}
+    {%- for outcome in spark_cdc._outcome_names() -%}
+        {%- do counts.append("count_if(outcome = '" ~ outcome ~ "') as " ~ outcome) -%}
+    {%- endfor -%}
+    {{- return(counts | join(',\n    ')) -}}
+{%- endmacro -%}

@@ -1,2 +1,0 @@
-{{ config(materialized='cdc_current', unique_key=['id'], origins_share_keys='yes') }}
-select * from {{ ref('arrived') }}

@@ -32,7 +32,7 @@
     {{- return(noted) -}}
 {%- endmacro -%}
 
-{#- What a node is to this package: messages, changes, run_ledger, run_summary, cdc_current or cdc_history; none where it is nothing. -#}
+{#- The kind of a node: messages, changes, run_ledger, run_summary, cdc_current, cdc_history; none of other nodes. -#}
 {%- macro _kind_of(node) -%}
     {%- if node.resource_type != 'model' -%}
         {{- return(none) -}}

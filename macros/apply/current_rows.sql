@@ -25,7 +25,9 @@
     )) -}}
 {%- endmacro -%}
 
-{%- macro _current_rows_of_operations(operations, changes, key, columns, carries_over, variants=[], patched=[], options={}, are_whole=false) -%}
+{%- macro _current_rows_of_operations(
+    operations, changes, key, columns, carries_over, variants=[], patched=[], options={}, are_whole=false
+) -%}
 with {{ 'recursive ' if carries_over }}{{ spark_cdc._row_state_ctes(
     operations, changes, key, columns, carries_over, variants, patched, are_whole
 ) }},

@@ -40,7 +40,9 @@
     )) -}}
 {%- endmacro -%}
 
-{%- macro _history_rows_of_operations(operations, changes, key, columns, carries_over, variants=[], patched=[], options={}, are_whole=false) -%}
+{%- macro _history_rows_of_operations(
+    operations, changes, key, columns, carries_over, variants=[], patched=[], options={}, are_whole=false
+) -%}
 with {{ 'recursive ' if carries_over }}{{ spark_cdc._row_state_ctes(
     operations, changes, key, columns, carries_over, variants, patched, are_whole
 ) }},

@@ -8,12 +8,12 @@
 
     Where the source also deletes the old key in a message of its own (position -1), it may be in another partition, and no offset
     says what came before the other: the retraction's sequence is then the source's position alone, before all messages of the old
-    key at that position. Not of a row that inherits values: from which row is told by the offset.
+    key at that position. Not of a row that inherits values: the offset says from which row.
 
     A deleted key keeps its key columns only, so that the result does not depend on how much of the row a delete carries.
 
     An update that changes the key and does not carry every column inherits values from the row under the old key: it has
-    `_cdc_inherits_values`, and the retraction says in `_cdc_inherited_by` who goes on from the row that it ends.
+    `_cdc_inherits_values`, and the retraction says in `_cdc_inherited_by` which row continues the one that it ends.
 
     patched     the columns that `_cdc_patches` may name; none where the changes have no such column
 -#}

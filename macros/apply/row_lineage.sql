@@ -1,7 +1,7 @@
 {#-
-    The CTE `events_with_lineage`: events, each with the key and the life in which its row was born. A life of a key begins
-    with a delete, or with a row that inherits values; that row's life goes on from one under its old key, which may go on
-    from a third one, and so on: hence `with recursive`.
+    The CTE `events_with_lineage`: events, each with the first key of its row and the place at which that row began. A row of a key
+    begins after a delete, or where it inherits values: it then continues a row of its old key, which may continue a row of a third
+    one, and so on: hence `with recursive`.
 -#}
 {%- macro _row_lineage_ctes(events, key) -%}
     {#- No named windows: Spark does not find them where a model is a view. -#}
@@ -82,7 +82,7 @@ row_lineages max recursion level 1000000 as (
 
 {#-
     A message that is produced again moves its row again. Its changes stand beside those of its first copy (`_cdc_copied_from`):
-    what that one did to the row after this place is not known yet.
+    what the first copy did to the row after this place is not known yet.
 #}
 events_with_lineage as (
 

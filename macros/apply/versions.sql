@@ -1,6 +1,6 @@
 {#-
-    The states of each key's row -> its versions: the CTE `versions` and those before it. A turn is a state from which on
-    something else is to be seen, and begins a version unless it only ends one (`invalidate`).
+    The states of each key's row -> its versions: the CTE `versions` and those before it. A change is a state from
+    which on a tracked value is another one: it begins a version, unless it only ends one (`invalidate`).
 -#}
 {%- macro _version_ctes(key, columns, variants, options) -%}
     {%- set others = columns | reject('in', key) | list -%}

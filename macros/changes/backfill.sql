@@ -3,7 +3,7 @@
     and put into their tables what these would have from a first build. For a column that came later, a wider type, an encoding
     put right. Rows whose messages the source no longer has stay as they are, where a full refresh would lose them.
 
-    Rows that become others get the batch of this run: models over the changes then read them again.
+    Changed rows get `_cdc_loaded_at` of this run: models over the changes then read them again.
 -#}
 {%- macro _is_backfill() -%}
     {{- return(

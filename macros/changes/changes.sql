@@ -46,7 +46,7 @@
     {%- endif -%}
     {%- if messages is not none and raw_columns is not none -%}
         {%- do spark_cdc._raise(
-            'changes', 'raw_columns', 'left out beside `messages`', spark_cdc._show(raw_columns),
+            'changes', 'raw_columns', 'left out with `messages`', spark_cdc._show(raw_columns),
             'A messages model has Kafka\'s own names: give raw_columns to spark_cdc.messages.'
         ) -%}
     {%- endif -%}
@@ -199,7 +199,8 @@ read_again as (
 
 select {{ '/*+ broadcast(topics_read) */' if joins_read_positions }}
     typed_changes.*,
-    {{ spark_cdc._read_positions_of_change(fmt.header.splits_updates, reading) if is_kept else 'cast(null as string)' }} as _cdc_read_positions
+    {{ spark_cdc._read_positions_of_change(fmt.header.splits_updates, reading) if is_kept else 'cast(null as string)' }}
+        as _cdc_read_positions
 from typed_changes
 {%- if joins_read_positions %}
 left join topics_read on typed_changes._cdc_topic <=> topics_read.topic

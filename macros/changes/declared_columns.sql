@@ -27,8 +27,8 @@
     {%- if has_source_table != stored.has_source_table -%}
         {%- do exceptions.raise_compiler_error(
             'spark_cdc.changes: model ' ~ model.name ~ ' reads ' ~ ('several source tables' if has_source_table else 'one source table')
-            ~ ' now, and its table ' ~ relation ~ (' has' if stored.has_source_table else ' lacks') ~ ' the column _cdc_source_table. Build the '
-            ~ 'tables anew: dbt run --full-refresh --select ' ~ model.name ~ '+'
+            ~ ' now, and its table ' ~ relation ~ (' has' if stored.has_source_table else ' lacks')
+            ~ ' the column _cdc_source_table. Rebuild the tables: dbt run --full-refresh --select ' ~ model.name ~ '+'
         ) -%}
     {%- endif -%}
     {%- if has_patches != stored.has_patches -%}

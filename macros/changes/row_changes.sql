@@ -77,7 +77,7 @@ row_changes as (
 )
 {%- if header.splits_updates %},
 
-{#- A part as one thing that can be compared: a map cannot. -#}
+{#- A part as a value that can be compared: a map cannot. -#}
 {%- set before_as_text = spark_cdc._part_to_compare('before', columns) %}
 {%- set after_as_text = spark_cdc._part_to_compare('image', columns) %}
 updates_by_part as (
@@ -88,9 +88,13 @@ updates_by_part as (
         min_by(struct(*), offset) filter (where update_part = 'before') as before_part,
         min_by(struct(*), offset) filter (where not update_part <=> 'before') as after_part,
         coalesce(
-            min({{ before_as_text }}) filter (where update_part = 'before') <> max({{ before_as_text }}) filter (where update_part = 'before'), false
+            min({{ before_as_text }}) filter (where update_part = 'before')
+                <> max({{ before_as_text }}) filter (where update_part = 'before'),
+            false
         ) or coalesce(
-            min({{ after_as_text }}) filter (where update_part = 'after') <> max({{ after_as_text }}) filter (where update_part = 'after'), false
+            min({{ after_as_text }}) filter (where update_part = 'after')
+                <> max({{ after_as_text }}) filter (where update_part = 'after'),
+            false
         ) as is_contradiction
     from row_changes
     -- a change that is whole is a group of its own: to take such rows out first would read all messages twice;
@@ -125,7 +129,7 @@ paired_changes as (
             when is_contradiction then {{ spark_cdc._error('unexpected_structure', 'one part of an update came with two contents') }}
             else coalesce(after_part.error, before_part.error)
         end as error,
-        -- a part that was sent again stands after the two
+        -- a part that was sent again comes after the two
         array_distinct(concat(array_compact(array(before_part.offsets[0], after_part.offsets[0])), offsets)) as offsets,
         loaded_at,
         case

@@ -28,7 +28,7 @@
     {{- return([noted.database, noted.schema, noted.table] | select | join('.')) -}}
 {%- endmacro -%}
 
-{#- Whether a model is of several source tables, so that the origin of a row is part of its key. -#}
+{#- Whether a model is of several source tables, so that the source table of a row is part of its key. -#}
 {%- macro _has_source_table(database, schema, table) -%}
     {{- return(spark_cdc._is_pattern(database) or spark_cdc._is_pattern(schema) or spark_cdc._is_pattern(table)) -}}
 {%- endmacro -%}

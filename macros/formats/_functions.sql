@@ -8,7 +8,7 @@
             macro, 'format', 'one that built-in SQL reads, where the session has no Python functions', spark_cdc._show(format),
             'These formats need the functions: ' ~ spark_cdc._formats_with_functions() | join(', ') ~ '. Run their models with a '
             ~ 'target of `method: session`, which may be a local Spark, a cluster or Spark Connect, and install dbt-spark-cdc '
-            ~ 'beside dbt. With thrift, http and odbc there are no such functions; all other formats work there.'
+            ~ 'next to dbt. With thrift, http and odbc there are no such functions; all other formats work there.'
         ) -%}
     {%- endif -%}
 {%- endmacro -%}

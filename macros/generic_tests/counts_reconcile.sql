@@ -1,14 +1,15 @@
 {#-
-    For a model made by `reconciliation` or `run_ledger`. A row returned is a topic (and run, of a run ledger) whose outcomes do not add up to
-    the messages read, or where other messages were counted than the messages models hold. A row that two runs at the same time
-    both wrote to a run ledger counts once.
+    For a model made by `reconciliation` or `run_ledger`. A row returned is a topic (and run, of a run ledger) whose outcomes do not
+    add up to the messages read, or where other messages were counted than the messages models have. A row that two runs at the
+    same time both wrote to a run ledger counts once.
 
     messages  the list of models that the reconciliation was made from
 -#}
 {%- test counts_reconcile(model, messages=none) -%}
     {%- do spark_cdc._require_relations('counts_reconcile', {'messages': messages}) -%}
     {%- do spark_cdc._require_model(
-        'counts_reconcile', 'a model made by spark_cdc.reconciliation or spark_cdc.run_ledger,', ['topic', 'read'] + spark_cdc._outcome_names(), model
+        'counts_reconcile', 'a model made by spark_cdc.reconciliation or spark_cdc.run_ledger,',
+        ['topic', 'read'] + spark_cdc._outcome_names(), model
     ) -%}
     {%- set query = adapter.dispatch('test_counts_reconcile', 'spark_cdc')(model, messages) -%}
     {{- return(spark_cdc._with_reasons('counts_reconcile', query, ['topic', 'loaded_at'])) -}}

@@ -8,9 +8,9 @@
     last_sequence  how far that row has come
     newest_is_row  whether a key's newest change may be all that its row takes
     valid_from     since when it is valid
-    stored_columns what such a row has beside the effect that it stands for
+    stored_columns what such a row has besides the operation that it stands for
 
-    `table` is the form with key, columns, types, variants, options and patched of this model (`_table`); after the look at what
+    `table` is `kind` with key, columns, types, variants, options and patched of this model (`_table`); after the look at what
     is new also deleted_keys_gone, has_truncates and is_altered (`_with_columns_to_write`).
 
     The first run and `--full-refresh` write the table in place (create or replace). Any other run takes the changes that the

@@ -1,5 +1,5 @@
 {#-
-    New operations and, in the form of a key operation, the last stored row of each key that they or a new truncate touch: later steps
+    New key operations and, as a key operation, the last stored row of each key that they or a new truncate touch: later steps
     read these and not the table. Only a truncate has to look at each stored row: otherwise the keys of the batch go to the rows,
     and not the rows to the keys. `_cdc_is_late_arriving` says of a key that something has to be put before its stored row.
 -#}

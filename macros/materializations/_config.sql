@@ -29,7 +29,7 @@
         {%- do spark_cdc._raise(
             materialization, 'config', 'made of keys that exist', spark_cdc._show(name),
             'Did you mean ' ~ meant.name ~ '?' if meant.name
-                else 'Beside dbt\'s own there are ' ~ ours | join(', ') ~ '. Put what other tools read into `meta`.'
+                else 'Besides dbt\'s own there are ' ~ ours | join(', ') ~ '. Put what other tools read into `meta`.'
         ) -%}
     {%- endfor -%}
 {%- endmacro -%}

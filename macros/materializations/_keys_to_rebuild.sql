@@ -2,7 +2,7 @@
     Query: the keys of which all changes are needed; or none. These are the keys that get something before their stored row,
     and the keys that inherit values from another one.
 
-    A late value of one key may have gone on to a second and a third one. Such keys are rare, and following the way of each
+    A second and a third key may have inherited a late-arriving value. Such keys are rare, and following the way of each
     costs a query a step; so all keys between which values ever went are rebuilt together, as soon as one of them is.
 -#}
 {%- macro _keys_to_rebuild(table, batch, all_changes) -%}

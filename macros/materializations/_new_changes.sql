@@ -1,5 +1,5 @@
 {#-
-    What a target has read of its changes stands in its table properties, set after its rows are written: the latest batch, how
+    What a target has read of its changes stands in its table properties, set after its rows are written: the latest `_cdc_loaded_at`, how
     many changes there were up to it, and the commit of which this holds (see `progress/commits.sql`).
 
     A mapping: `loaded_at`, `count` and `truncates`, how many of the changes are such, for the properties; `deleted_keys_gone`, the
@@ -58,7 +58,7 @@
     and `stored_up_to` of the table. A key operation's sequence may lack a change's last part. A first build asks for the first two
     alone: arrays are slow to read.
 
-    With some `table` also: `operations`, how many of the good ones have an effect on a key; and of these keys `key_list`, as
+    With some `table` also: `operations`, how many of the good ones are operations on a key; and of these keys `key_list`, as
     `_key_list` gives it, or `key_count`, about how many they are, where `expected_count` is more than are listed.
 -#}
 {%- macro _pending_changes(

@@ -104,7 +104,8 @@
     {%- if is_first -%}
         {#- answered from the metadata of a table that was just made -#}
         {%- set built = run_query('select count(*) from ' ~ target_relation).rows[0][0] | int -%}
-        {{- return(spark_cdc._number_of(pending.count if pending else 0, 'row change') ~ ': ' ~ spark_cdc._number_of(built, 'row') ~ ' built') -}}
+        {%- set changes = spark_cdc._number_of(pending.count if pending else 0, 'row change') -%}
+        {{- return(changes ~ ': ' ~ spark_cdc._number_of(built, 'row') ~ ' built') -}}
     {%- elif pending is none -%}
         {{- return('nothing new') -}}
     {%- endif -%}

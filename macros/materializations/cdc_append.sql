@@ -48,7 +48,7 @@
     {%- if config.get('unique_key') is not none -%}
         {%- do spark_cdc._raise(
             'cdc_append', 'unique_key', 'left out', spark_cdc._show(config.get('unique_key')),
-            'A log keeps all rows; cdc_current keeps one of each key.'
+            'It keeps all rows; cdc_current keeps one of each key.'
         ) -%}
     {%- endif -%}
     {%- if spark_cdc._kind_of(model) is none -%}

@@ -48,7 +48,9 @@
     {%- set is_kept = spark_cdc._is_log() -%}
     {%- set reading = none -%}
     {%- if spark_cdc._is_incremental_run() -%}
-        {%- set read_before = spark_cdc._positions_read_before(relation, 'topic', 'read_positions', [fmt.name, fmt.named_dialect, raw_columns]) -%}
+        {%- set read_before = spark_cdc._positions_read_before(
+            relation, 'topic', 'read_positions', [fmt.name, fmt.named_dialect, raw_columns]
+        ) -%}
         {%- set partitions = spark_cdc._partitions_to_read(relation, raw_columns, read_before) -%}
         {%- if not partitions and spark_cdc._is_run() -%}
             {{- return(spark_cdc._nothing_new()) -}}

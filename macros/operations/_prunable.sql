@@ -49,7 +49,7 @@
         {%- set raw_table = spark_cdc._raw_table(graph.sources.get(id) or graph.nodes.get(id)) -%}
         {%- if raw_table is none -%}
             {{- return({'needed_for': 'what it reads, ' ~ (graph.sources.get(id) or graph.nodes.get(id)).name ~ ', is no table with '
-                ~ 'the columns topic, partition, offset and timestamp, so that prune cannot tell what is still there.'}) -}}
+                ~ 'the columns topic, partition, offset and timestamp, so that prune cannot know what is still there.'}) -}}
         {%- endif -%}
         {%- set raw = spark_cdc._place_in_raw(node) -%}
         {%- do raw_positions.append(

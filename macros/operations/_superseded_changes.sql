@@ -29,7 +29,8 @@
             *,
             _cdc_op = 'update' and coalesce({{ spark_cdc._key_changes(key) }}, false) as changes_key,
             row_number() over (
-                partition by _cdc_topic, _cdc_partition order by {{ spark_cdc._read_positions('_cdc_read_positions') }} desc, _cdc_offset desc
+                partition by _cdc_topic, _cdc_partition
+                order by {{ spark_cdc._read_positions('_cdc_read_positions') }} desc, _cdc_offset desc
             ) as place
         from {{ relation }}
 

@@ -60,8 +60,8 @@
 {%- macro _rebuild_keys(table, keys, all_changes, relation, file_format, temporaries) -%}
     {%- set same_key = spark_cdc._same_key(table.key, 'every', 'chosen') -%}
     {%- set operations = spark_cdc._scratch_table(temporaries, relation, 'operations', file_format,
-        'select every.* from (' ~ spark_cdc._key_operations(all_changes, table.key, table.columns, table.patched) ~ ') as every left semi join '
-        ~ keys ~ ' as chosen on ' ~ same_key
+        'select every.* from (' ~ spark_cdc._key_operations(all_changes, table.key, table.columns, table.patched)
+        ~ ') as every left semi join ' ~ keys ~ ' as chosen on ' ~ same_key
     ) -%}
     {%- set carries_over = spark_cdc._has_rows(operations ~ ' where _cdc_inherits_values') -%}
     {%- set rows = spark_cdc._scratch_table(temporaries, relation, 'rows', file_format, spark_cdc._different_rows(

@@ -146,7 +146,7 @@ checked as (
                         {%- endif %}
                         when {{ spark_cdc._has_lone_surrogate('value') }} then {# -#}
                             {{ spark_cdc._error_of('invalid_unicode', spark_cdc._at_byte(
-                                spark_cdc._first_lone_surrogate('value'), 'an escape names half of a character'
+                                spark_cdc._first_lone_surrogate('value'), 'an escape names an unpaired surrogate'
                             )) }}
                     end
                 )

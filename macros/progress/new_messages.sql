@@ -54,7 +54,7 @@ select * from values
                     With `counts_copies` also of timestamp, a row for each time: what lands again is then read again
     values_unread   with `counts_copies`: query of topic, partition, offset, timestamp and value_hash of what could not be read
     read_again      rows of topic, partition, offset that are read although they were read before
-    read_positions_comment  what is seen then: see `_read_positions_comment`
+    read_positions_comment  what is read then: see `_read_positions_comment`
 -#}
 {%- macro _new_messages_ctes(reading) -%}
     {%- set identity = ['topic', 'partition', 'offset'] + (['timestamp'] if reading.counts_copies else []) -%}

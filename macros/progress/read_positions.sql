@@ -1,5 +1,5 @@
 {#-
-    What earlier runs of this log have seen of the partitions of `source` that they read, as a mapping:
+    The positions that earlier runs of this model have read of the partitions of `source`, as a mapping:
 
     query          rows of topic, partition, offset (the highest) and fingerprint (of all offsets that were there)
     rows           the same as a list, or none where they are too many
@@ -88,7 +88,7 @@
 {%- endmacro -%}
 
 {#-
-    What is seen once a run has read `partitions`, as a comment of its query: the query is all that goes from a model to its
+    The read positions once a run has read `partitions`, as a comment of its query: the query is all that goes from a model to its
     materialization.
 -#}
 {%- macro _read_positions_comment(before, partitions) -%}

@@ -1,11 +1,11 @@
 {#-
-    One row for each anomaly that the messages of a topic show: topic, partition, anomaly, offset, advice (what happened, and the command
-    or line that comes next), acknowledge (the text for `acknowledged` of `topics_intact`, once the anomaly is settled).
+    One row for each anomaly that the messages of a topic show: topic, partition, anomaly, offset, advice (what happened, and the
+    command or line that comes next), acknowledge (the text for `acknowledged` of `topics_intact`, once the anomaly is settled).
 
-    recreated        messages stand at offsets that others had before, or came with such: see the error code offset_reused. Or they
-                     were read in a later run than all others of their partition, and are later, but stand before them. A topic made
-                     anew once more is an anomaly of its own: the advice moves each one's offsets by a thousand million more, and what
-                     lies between two of these steps is no offset gap
+    recreated        messages have offsets that others had before, or came with such: see the error code offset_reused. Or they
+                     were read in a later run than all others of their partition, and are later, but stand before them. A topic
+                     recreated once more is an anomaly of its own: the advice moves the offsets of each one by 1,000,000,000 more,
+                     and what lies between two of these steps is no offset gap
     partition_added  a partition whose first message was read in a later run than the topic's first: its messages are read,
                      but a key may have moved to it, and offsets do not order changes of two partitions
     offset_gap       offsets that were never read lie between the messages of two runs: they were deleted, by retention
@@ -118,7 +118,7 @@ added_partitions as (
             'Partition ', partition, ' of topic ', topic, ' was first read at ', loaded_at, ', later than the topic: it was added, ',
             'and is read. ',
             case when offset % 1000000000 > 0 then concat(
-                'Its first message stands at offset ', offset, ': if the partition was new, those before it were never read. '
+                'Its first message has offset ', offset, ': if the partition was new, those before it were never read. '
             ) else '' end,
             'Where the format is ordered by offset, test its changes models with spark_cdc.one_partition_per_key.'
         ) as advice
@@ -217,14 +217,14 @@ recreated_topics as (
         concat(
             'Topic ', new_topics.topic, ' was deleted and recreated: from ', recreated_at, ' on, messages of partition ',
             new_topics.partition,
-            case when are_reused then ' stand at offsets that others had before, or came with such'
-                else ' stand before older ones, or at offsets that others had before' end,
+            case when are_reused then ' have offsets that others had before, or came with such'
+                else ' have lower offsets than older ones, or offsets that others had before' end,
             '. Give them offsets after those in raw_columns of the models that read it, {',
             '\'offset\': "offset + case when topic = \'', replace(new_topics.topic, '\'', '\'\''), '\' and timestamp >= \'',
             recreated_at, '\' then ', ({{ spark_cdc._step_of('last_offset') }} + 1) * 1000000000, ' else 0 end"}, ',
-            case when offset >= 1000000000 then 'in one `case` with what stands there, the latest time first, ' else '' end,
+            case when offset >= 1000000000 then 'in one `case` with what is there, the latest time first, ' else '' end,
             case when read_as_the_old_ones.step is null then 'and the next dbt run reads them.'
-                else 'and rebuild these models, dbt run --full-refresh: some were read as the old topic\'s.' end
+                else 'and rebuild these models, dbt run --full-refresh: some were read as part of the old topic.' end
         ) as advice
     from new_topics
     left join read_as_the_old_ones
@@ -241,7 +241,7 @@ offset_gaps as (
         neighbours.offset,
         concat(
             'Offsets ', neighbours.previous_offset + 1, ' to ', neighbours.offset - 1, ' of partition ', neighbours.partition,
-            ' of topic ', neighbours.topic, ' were never read: they are gone from between two runs. Land them from a copy of the ',
+            ' of topic ', neighbours.topic, ' were never read: they were deleted between two runs. Land them from a copy of the ',
             'topic, which the next dbt run reads; or let the source send the rows of its tables again.'
         ) as advice
     from neighbours

@@ -4,7 +4,7 @@
     {%- if columns is not mapping or columns | length == 0 -%}
         {%- do spark_cdc._raise(
             macro, 'columns', 'a mapping of column names to types, such as {\'id\': \'bigint\'}',
-            spark_cdc._show(columns), 'List the columns of the source table that this model shall have.'
+            spark_cdc._show(columns), 'List the columns of the source table that this model needs.'
         ) -%}
     {%- endif -%}
     {%- set parsed = [] -%}

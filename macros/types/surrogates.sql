@@ -1,4 +1,4 @@
-{#- Escapes in a JSON text that name half of a character. -#}
+{#- Escapes in a JSON text that name an unpaired surrogate. -#}
 
 {#- A surrogate without its partner is no character: the text cannot have left a source so. -#}
 {%- macro _has_lone_surrogate(text) -%}

@@ -143,7 +143,7 @@ class Lake:
         self.write("changes", rows, SCHEMA)
 
     def write(self, table: str, rows: Iterable[Row], schema: str) -> None:
-        """Write a table of the schema `logs` anew."""
+        """Write a table of the schema `logs` again."""
         frame = self.spark.createDataFrame(list(rows), schema)
         frame.createOrReplaceTempView("rows_to_write")
         self.spark.sql(

@@ -47,7 +47,7 @@ def test_history_has_the_versions_that_its_options_ask_for(results: Results, opt
 
 
 def test_truncate_empties_the_whole_table(results: Results) -> None:
-    """Without origins it acts on each key that has a row by then, and on those whose rows come later."""
+    """Without source tables it acts on each key that has a row by then, and on those whose rows come later."""
     results.must_be_right("history_one_table")
 
 

@@ -100,12 +100,12 @@ CASES = {
     "no_columns": (
         changes(columns=None),
         "spark_cdc.changes: argument `columns` must be a mapping of column names to types, such as {'id': 'bigint'}; "
-        "got nothing. List the columns of the source table that this model shall have.",
+        "got nothing. List the columns of the source table that this model needs.",
     ),
     "columns_as_list": (
         changes(columns="['id']"),
         "spark_cdc.changes: argument `columns` must be a mapping of column names to types, such as {'id': 'bigint'}; "
-        "got `['id']`. List the columns of the source table that this model shall have.",
+        "got `['id']`. List the columns of the source table that this model needs.",
     ),
     "reserved_column": (
         columns("_cdc_op", "string"),
@@ -217,7 +217,7 @@ CASES = {
     ),
     "raw_columns_beside_messages": (
         changes(None, messages=CHANGES, raw_columns="{'value': 'v'}"),
-        "spark_cdc.changes: argument `raw_columns` must be left out beside `messages`; got `{'value': 'v'}`. A messages "
+        "spark_cdc.changes: argument `raw_columns` must be left out with `messages`; got `{'value': 'v'}`. A messages "
         "model has Kafka's own names: give raw_columns to spark_cdc.messages.",
     ),
     "messages_unknown_format": (

@@ -87,7 +87,7 @@ WRONG_CONFIG = {
     ),
     "log_with_a_key": (
         log(config=", unique_key='id'"),
-        "spark_cdc.cdc_append: argument `unique_key` must be left out; got `id`. A log keeps all rows; cdc_current keeps one of "
+        "spark_cdc.cdc_append: argument `unique_key` must be left out; got `id`. It keeps all rows; cdc_current keeps one of "
         "each key.",
     ),
     "own_query": (

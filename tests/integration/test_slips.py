@@ -111,7 +111,7 @@ WRONG = {
     "check_cols": (history(", check_cols='all'"), "got `check_cols`. Did you mean track_columns?"),
     "strategy": (
         history(", strategy='timestamp'"),
-        "got `strategy`. Beside dbt's own there are unique_key, file_format, on_schema_change, tblproperties, source_tables_share_keys, "
+        "got `strategy`. Besides dbt's own there are unique_key, file_format, on_schema_change, tblproperties, source_tables_share_keys, "
         "track_columns, keep_unchanged, hard_deletes. Put what other tools read into `meta`.",
     ),
     "predicates": (
@@ -131,10 +131,10 @@ WRONG = {
     ),
     "strategy_of_current": (current("built", ", incremental_strategy='merge'"), "`incremental_strategy` must be left out; got `merge`."),
     "microbatch": (history(", batch_size='day'"), "spark_cdc.cdc_history: argument `batch_size` must be left out; got `day`."),
-    "of_folder": (changes(), "spark_cdc.cdc_append: argument `config` must be made of keys that exist; got `retention`. Beside dbt's own"),
+    "of_folder": (changes(), "spark_cdc.cdc_append: argument `config` must be made of keys that exist; got `retention`. Besides dbt's own"),
     "tracked_log": (
         changes().replace("cdc_append'", "cdc_append', track_columns=['name']"),
-        "spark_cdc.cdc_append: argument `config` must be made of keys that exist; got `track_columns`. Beside dbt's own there are unique_key,",
+        "spark_cdc.cdc_append: argument `config` must be made of keys that exist; got `track_columns`. Besides dbt's own there are unique_key,",
     ),
     "messages_as_raw": (
         changes(relation="ref('messages')"),

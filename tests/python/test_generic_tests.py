@@ -901,18 +901,18 @@ CASES = [
         "topics_intact",
         "messages_of_a_bad_night",
         found=(
-            "t 0 offset_gap 10 Offsets 8 to 9 of partition 0 of topic t were never read: they are gone from between two "
+            "t 0 offset_gap 10 Offsets 8 to 9 of partition 0 of topic t were never read: they were deleted between two "
             "runs. Land them from a copy of the topic, which the next dbt run reads; or let the source send the rows "
             "of its tables again. offset_gap t 0 10",
             "t 1 recreated 0 Topic t was deleted and recreated: from 2026-02-01 00:00:00 on, messages of partition 1 "
-            "stand at offsets that others had before, or came with such. Give them offsets after those in raw_columns of the models "
+            "have offsets that others had before, or came with such. Give them offsets after those in raw_columns of the models "
             "that read it, {'offset': \"offset + case when topic = 't' and timestamp >= '2026-02-01 00:00:00' then "
             '1000000000 else 0 end"}, and the next dbt run reads them. recreated t 1 0',
             "t 2 partition_added 0 Partition 2 of topic t was first read at 2026-01-02 00:00:00, later than the topic: "
             "it was added, and is read. Where the format is ordered by offset, test its changes models with "
             "spark_cdc.one_partition_per_key. partition_added t 2 0",
             "t 3 partition_added 40 Partition 3 of topic t was first read at 2026-01-02 00:00:00, later than the topic: "
-            "it was added, and is read. Its first message stands at offset 40: if the partition was new, those before it "
+            "it was added, and is read. Its first message has offset 40: if the partition was new, those before it "
             "were never read. Where the format is ordered by offset, test its changes models with "
             "spark_cdc.one_partition_per_key. partition_added t 3 40",
         ),
@@ -931,28 +931,28 @@ CASES = [
         },
     ),
     Case(
-        "a recreated topic whose messages stand before all old ones is found, and old ones that land late are not",
+        "a recreated topic whose messages have lower offsets than all old ones is found, and old ones that land late are not",
         "topics_intact",
         "messages_of_a_recreated_topic",
         {"acknowledged": ["offset_gap t 1 5"]},
         found=(
             "t 1 recreated 0 Topic t was deleted and recreated: from 2026-01-01 00:00:51 on, messages of partition 1 "
-            "stand before older ones, or at offsets that others had before. Give them offsets after those in raw_columns "
+            "have lower offsets than older ones, or offsets that others had before. Give them offsets after those in raw_columns "
             "of the models that read it, {'offset': \"offset + case when topic = 't' and timestamp >= '2026-01-01 00:00:51' "
-            'then 1000000000 else 0 end"}, and rebuild these models, dbt run --full-refresh: some were read as the old '
-            "topic's. recreated t 1 0",
+            'then 1000000000 else 0 end"}, and rebuild these models, dbt run --full-refresh: some were read as part of the old '
+            "topic. recreated t 1 0",
         ),
     ),
     Case(
-        "a topic recreated once more is found beside the anomaly that is settled, and the new offsets are no offset gap",
+        "a topic recreated once more is found although the first anomaly is settled, and the new offsets are no offset gap",
         "topics_intact",
         "messages_of_a_recreated_topic_twice",
         {"acknowledged": ["recreated t 0 0"]},
         found=(
             "t 0 recreated 1000000000 Topic t was deleted and recreated: from 2026-03-02 00:00:00 on, messages of partition "
-            "0 stand at offsets that others had before, or came with such. Give them offsets after those in raw_columns of the models that "
+            "0 have offsets that others had before, or came with such. Give them offsets after those in raw_columns of the models that "
             "read it, {'offset': \"offset + case when topic = 't' and timestamp >= '2026-03-02 00:00:00' then 2000000000 "
-            'else 0 end"}, in one `case` with what stands there, the latest time first, and the next dbt run reads them. '
+            'else 0 end"}, in one `case` with what is there, the latest time first, and the next dbt run reads them. '
             "recreated t 0 1000000000",
         ),
     ),
@@ -962,15 +962,15 @@ CASES = [
         "messages_of_a_recreated_topic_that_went_on",
         found=(
             "t 0 recreated 0 Topic t was deleted and recreated: from 2026-01-31 00:00:00 on, messages of partition 0 "
-            "stand at offsets that others had before, or came with such. Give them offsets after those in raw_columns of the models that "
+            "have offsets that others had before, or came with such. Give them offsets after those in raw_columns of the models that "
             "read it, {'offset': \"offset + case when topic = 't' and timestamp >= '2026-01-31 00:00:00' then "
-            '1000000000 else 0 end"}, and rebuild these models, dbt run --full-refresh: some were read as the old '
-            "topic's. recreated t 0 0",
+            '1000000000 else 0 end"}, and rebuild these models, dbt run --full-refresh: some were read as part of the old '
+            "topic. recreated t 0 0",
             "t 1 recreated 0 Topic t was deleted and recreated: from 2026-01-31 00:00:00 on, messages of partition 1 "
-            "stand at offsets that others had before, or came with such. Give them offsets after those in raw_columns of the models that "
+            "have offsets that others had before, or came with such. Give them offsets after those in raw_columns of the models that "
             "read it, {'offset': \"offset + case when topic = 't' and timestamp >= '2026-01-31 00:00:00' then "
-            '1000000000 else 0 end"}, and rebuild these models, dbt run --full-refresh: some were read as the old '
-            "topic's. recreated t 1 0",
+            '1000000000 else 0 end"}, and rebuild these models, dbt run --full-refresh: some were read as part of the old '
+            "topic. recreated t 1 0",
         ),
     ),
     Case(
@@ -1206,8 +1206,8 @@ def test_what_is_found_is_told_where_dbt_runs(answers: dict[str, Any]) -> None:
     log = "\n".join(answers["log"])
     assert (
         "spark_cdc.no_errors on changes_with_errors found:\n"
-        '    1 x unpaired_update: after, first at {"_cdc_topic":"t","_cdc_partition":0,"_cdc_offset":4}\n'
-        '    1 x invalid_value: id: int, first at {"_cdc_topic":"t","_cdc_partition":0,"_cdc_offset":3}'
+        '    1 x invalid_value: id: int, first at {"_cdc_topic":"t","_cdc_partition":0,"_cdc_offset":3}\n'
+        '    1 x unpaired_update: after, first at {"_cdc_topic":"t","_cdc_partition":0,"_cdc_offset":4}'
         in log
     )
     assert "spark_cdc.one_row_per_key on rows_with_repeated_keys found:\n    2 x the key has 2 rows\n" in log

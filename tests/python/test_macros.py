@@ -238,7 +238,7 @@ def test_formats_that_need_functions_are_refused_where_there_are_none(repository
                 "spark_cdc.messages: argument `format` must be one that built-in SQL reads, where the session has no Python "
                 f"functions; got `{format_name}`. These formats need the functions: debezium_mongodb, drs_mongodb, dts_avro. "
                 "Run their models with a target of `method: session`, which may be a local Spark, a cluster or Spark Connect, "
-                "and install dbt-spark-cdc beside dbt. With thrift, http and odbc there are no such functions; all other formats "
+                "and install dbt-spark-cdc next to dbt. With thrift, http and odbc there are no such functions; all other formats "
                 "work there."
             )
         else:

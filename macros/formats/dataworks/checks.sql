@@ -28,7 +28,9 @@
                 when statement_kind = 'none' then {# -#}
                     {{ spark_cdc._error('missing_row', 'payload.ddl: no statement') }}
                 when {{ op }} <> 'QUERY' and statement_kind = 'truncate' then {# -#}
-                    {{ spark_cdc._error('unexpected_structure', 'payload.ddl: the statement is a TRUNCATE and payload.op says something else') }}
+                    {{ spark_cdc._error(
+                        'unexpected_structure', 'payload.ddl: the statement is a TRUNCATE and payload.op says something else'
+                    ) }}
                 else {{ spark_cdc._statement_fault('payload.ddl') | indent(16) }}
             end
         end

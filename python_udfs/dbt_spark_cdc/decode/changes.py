@@ -136,7 +136,8 @@ class Changes:
             case when _cdc_op is not null then
                 row_number() over (partition by _cdc_partition order by _cdc_sequence) - 1
             end as position,
-            _cdc_error.code as code, _cdc_error.detail as detail, coalesce(_cdc_missing_columns, array()) as absent,
+            _cdc_error.code as code, _cdc_error.detail as detail,
+            coalesce(_cdc_missing_columns, array()) as absent,
             {texts(columns)} as after,
             case when _cdc_before is not null then {texts(columns, "_cdc_before.")} end as before
             from ({inner})"""  # noqa: S608  # the macros' own SQL

@@ -1,5 +1,5 @@
 {#-
-    The changes that have come so far, in the form of a changes model; all of them where `whole`. Each log is an origin, or
+    The changes that have come so far, as a changes model has them; all of them where `whole`. Each log is a source table, or
     all are one source table (`one_table`), with the log's number in the key and the truncates of log `truncates_of`.
 -#}
 {%- macro arrived(whole=false, one_table=false) -%}

@@ -40,7 +40,7 @@
             count(*) as rows
         from {{ relation }}
         where {{ spark_cdc._is_of_this_run('loaded_at') }}
-        group by outcome, code
+        group by 1, 2
         order by rows desc, code
     {%- endset -%}
     {{- return(spark_cdc._counted_in_words(query, ['routed', 'control', 'unrouted', 'rejected'])) -}}
@@ -51,7 +51,7 @@
         select if(_cdc_error is null, 'read', 'rejected') as outcome, _cdc_error.code as code, count(*) as rows
         from {{ relation }}
         where {{ spark_cdc._is_of_this_run('_cdc_loaded_at') }}
-        group by outcome, code
+        group by 1, 2
         order by rows desc, code
     {%- endset -%}
     {{- return(spark_cdc._counted_in_words(query, ['rejected'], 'row change')) -}}

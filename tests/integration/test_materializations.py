@@ -17,7 +17,7 @@ SCHEMA = "shop_models"
 MODES = ("ignore", "fail", "append_new_columns", "sync_all_columns")
 KINDS = ("current", "history")
 SELECT = "\nselect * from {{ ref('stg_things_changes') }}\n"
-ODD_NAMES = ["order", "a.b", "q`q", "汉字", "T Weird.1", "it's"]
+ODD_NAMES = ["order", "a.b", "q`q", "汉字", "T Weird.1", "it's", "code", "rows"]
 # name -> (config, what follows it, the whole sentence)
 REQUIRED = "spark_cdc.cdc_{kind}: argument `{argument}` must be {allowed}; got {got}. {next_step}"
 SPELLING = "Correct the spelling, or leave the argument out where it has a default."

@@ -59,22 +59,19 @@
     {%- set zeros_at_end -%}
         length({{ whole }}) - length(trim(trailing '0' from {{ whole }}))
     {%- endset -%}
-    {#- A cast to decimal stops the batch at an exponent of ten digits. Of more than a bigint the floating number's own text is read. -#}
+    {#- Of more than a bigint the floating number's own text is read: with a point, an exponent, or zeros at its end. -#}
     {%- set is_that_number -%}
-        case
-            when {{ text }} rlike '[eE][+-]?0*[1-9][0-9]{2}' then true
-            else coalesce(
-                abs(try_cast({{ number }} as bigint) - {{ whole }}) * 2
-                    <= power(10, {{ zeros_at_end }}),
-                {{ text }} rlike r'[.eE]|^[+-]?[0-9]{1,{{ 17 if family == 'double' else 9 }}}0*\z'
-            )
-        end
+        coalesce(
+            abs(try_cast({{ number }} as bigint) - {{ whole }}) * 2
+                <= power(10, {{ zeros_at_end }}),
+            {{ text }} rlike r'[.eE]|^[+-]?[0-9]{1,{{ 17 if family == 'double' else 9 }}}0*\z'
+        )
     {%- endset -%}
     {%- set value -%}
 case
     when {{ text }} rlike r'^-?[0-9]{1,{{ 15 if family == 'double' else 7 }}}(?:[.][0-9]{0,15})?\z' then {{ number }}
     when {{ text }} in ('NaN', 'Infinity', '-Infinity') then {{ number }}
-    when not {{ text }} rlike r'^[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?\z' then null
+    when not {{ text }} rlike r'^[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]{1,4})?\z' then null
     when abs({{ number }}) = double('infinity') then null
     when {{ number }} = 0 and {{ text }} rlike '^[+-]?[0.]*[1-9]' then null
     when abs({{ number }}) >= {{ '9007199254740992' if family == 'double' else '16777216' }} and not {{ is_that_number }} then null

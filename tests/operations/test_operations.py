@@ -458,7 +458,7 @@ def test_undeclared_columns_are_lines_to_paste(story: Story) -> None:
         "  note of shop.orders in 1 row, first at 2026-03-01 08:00:00, last at 2026-03-01 08:00:00; string, because the messages name "
         "no type\n",
         f"stg_profiles_changes{reads_raw}",
-        "unbuilt_changes reads unbuilt_messages, which is not there as a table or view. Run dbt run --select unbuilt_messages first.\n",
+        "unbuilt_changes reads unbuilt_messages, which is not there as a table. Run dbt run --select unbuilt_messages first.\n",
     ]]  # fmt: skip
     assert story.printed["undeclared"] == "".join(said)
 

@@ -571,7 +571,8 @@ UNDECLARED_OF_DEBEZIUM = (
 UNDECLARED_OF_MONGODB = (
     undeclared("people", "address", None, "string", 1, (0, 0), "types_people",
                note="string, because the messages name no type"),
-    undeclared("people", "age", "int", "int", 1, (0, 0), "types_people"),
+    undeclared("people", "age", "number", "string", 1, (0, 0), "types_people",
+               note="string, because the type codes of this package do not have this type"),
 )  # fmt: skip
 CASES = [
     Case("every known operation passes", "valid_op", "changes_good"),

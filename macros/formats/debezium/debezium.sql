@@ -187,9 +187,13 @@
             event.transaction.id, event.source.gtid, event.source.txId, case when event.status is not null then event.id end
         )
     {%- endset -%}
+    {%- set beside_event = spark_cdc._debezium_rows_of_keys() -%}
+    {%- if dialect != 'cloudcanal' -%}
+        {%- set beside_event = dict(beside_event, **spark_cdc._debezium_known_rows()) -%}
+    {%- endif -%}
     {{- return({
         'event': 'coalesce(message.payload, named_struct(' ~ event_fields | join(', ') ~ '))',
-        'beside_event': spark_cdc._debezium_rows_of_keys(),
+        'beside_event': beside_event,
         'nested': "case when contains(value, '\"payload\"') or contains(value, '\\\\u') then "
             ~ spark_cdc._keys_of('payload') ~ ' end',
         'nested_in': 'payload',
@@ -302,10 +306,9 @@
             when 'u' then 'update' when 'd' then 'delete' else 'snapshot'
         end
     {%- endset -%}
-    {%- set known_before = spark_cdc._debezium_without_placeholders('event.before') -%}
-    {%- set old_row = 'case when size(event.before) > 0 then ' ~ known_before ~ ' else row_of_key end' -%}
+    {%- set old_row = 'case when size(event.before) > 0 then known_before else row_of_key end' -%}
     {%- set image -%}
-        case when event.op = 'd' then {{ old_row }} else {{ spark_cdc._debezium_without_placeholders('event.after') }} end
+        case when event.op = 'd' then {{ old_row }} else known_after end
     {%- endset -%}
     {%- set before -%}
         case
@@ -342,6 +345,16 @@
     }) -}}
 {%- endmacro -%}
 
+{#- The rows of a message without what the connector did not send. -#}
+{%- macro _debezium_known_rows() -%}
+    {%- set known = {} -%}
+    {%- for name in ['before', 'after'] -%}
+        {%- set row = 'if(message.payload is null, message.' ~ name ~ ', message.payload.' ~ name ~ ')' -%}
+        {%- do known.update({'known_' ~ name: spark_cdc._debezium_without_placeholders(row)}) -%}
+    {%- endfor -%}
+    {{- return(known) -}}
+{%- endmacro -%}
+
 {#- Looked for in the whole message first: only few hold one, and a lambda over every image is slow. -#}
 {%- macro _debezium_without_placeholders(image) -%}
     {%- set known = 'map_filter(' ~ image ~ ', (name, text) -> not ' ~ spark_cdc._debezium_is_unavailable('text') ~ ')' -%}
@@ -352,14 +365,16 @@
     {%- for text in spark_cdc._debezium_placeholders(inside_of_value=true) -%}
         {%- do found.append('contains(value, ' ~ text ~ ')') -%}
     {%- endfor -%}
-    {{- return('case when ' ~ found | join(' or ') ~ ' then ' ~ known ~ ' else ' ~ image ~ ' end') -}}
+    {{- return(
+        'case\n    when ' ~ found | join('\n        or ') ~ '\n        then ' ~ known ~ '\n    else ' ~ image ~ '\nend'
+    ) -}}
 {%- endmacro -%}
 
 {#- True of the text of a value that the connector did not send. -#}
 {%- macro _debezium_is_unavailable(text) -%}
     {#- A bare number may have the mark of a quoted one: see `_quote_numbers`. -#}
     {%- set text = "ltrim('\\uFDD0', " ~ text ~ ')' -%}
-    {%- set conditions = [text ~ ' in (' ~ spark_cdc._debezium_placeholders() | join(', ') ~ ')'] -%}
+    {%- set conditions = [text ~ ' in (\n    ' ~ spark_cdc._debezium_placeholders() | join(',\n    ') ~ '\n)'] -%}
     {%- set pattern = spark_cdc._var('spark_cdc__debezium_unavailable_pattern') -%}
     {%- if pattern -%}
         {%- do conditions.append(spark_cdc._matches_whole(text, pattern)) -%}

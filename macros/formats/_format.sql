@@ -150,8 +150,8 @@
         ),
         'rows': rows,
         'value': dispatch(format ~ '_value', 'spark_cdc'),
-        'may_not_be_plain': dispatch(format ~ '_may_not_be_plain', 'spark_cdc') if rows.plain_text,
-        'plain_text': dispatch(format ~ '_plain_text', 'spark_cdc') if rows.plain_text,
+        'may_not_be_plain': dispatch(format ~ '_may_not_be_plain', 'spark_cdc') if rows.plain_text else none,
+        'plain_text': dispatch(format ~ '_plain_text', 'spark_cdc') if rows.plain_text else none,
     }) -}}
 {%- endmacro -%}
 

@@ -27,7 +27,7 @@
     {%- do spark_cdc._refuse_other_kind(kind.materialization, existing_relation, settings.file_format, is_first) -%}
     {%- if not is_first -%}
         {%- do spark_cdc._refuse_other_arguments(
-            kind.materialization, existing_relation, spark_cdc._own_options() if spark_cdc._changes_view_below()
+            kind.materialization, existing_relation, spark_cdc._own_options() if spark_cdc._changes_view_below() else none
         ) -%}
     {%- endif -%}
     {%- set temporaries = [] -%}

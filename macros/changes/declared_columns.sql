@@ -1,5 +1,5 @@
 {#-
-    The declared columns of a `cdc_append` changes model, compared with those of its stored table: see `_on_schema_change`.
+    The declared columns of a changes model whose runs append, compared with those of its stored table: see `_on_schema_change`.
     Returns
 
     columns     the columns to read: all declared ones, or those that the table has

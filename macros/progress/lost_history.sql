@@ -34,7 +34,7 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{#- Whether a run rewrites a `cdc_append` table. The caller knows that it is a run. -#}
+{#- Whether a run rewrites a table that runs append to. The caller knows that it is a run. -#}
 {%- macro _is_full_refresh() -%}
     {{- return(spark_cdc._is_log() and should_full_refresh() and spark_cdc._has_table()) -}}
 {%- endmacro -%}

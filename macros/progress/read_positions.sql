@@ -3,7 +3,7 @@
 
     query          rows of topic, partition, offset (the highest) and fingerprint (of all offsets at that time)
     rows           the same as a list, or none if they are too many
-    commit         the commit of the `cdc_append` table for which they are valid
+    commit         the commit of the model's table for which they are valid
     reads          a hash of `source` and `reads`, which the table is built from
     source_commit  the latest commit of an Iceberg source, before the run looks at it
     has_all        whether the last run saw this very commit, so that nothing is new
@@ -55,7 +55,7 @@
     {{- return(spark_cdc._table_properties(source).get('current-snapshot-id', 'none')) -}}
 {%- endmacro -%}
 
-{#- Query: the positions in the rows of a `cdc_append` table. -#}
+{#- Query: the positions in the rows of the model's table. -#}
 {%- macro _read_positions_in_rows(relation, topic, column) -%}
     select topic, partition, last_read.*
     from (

@@ -51,9 +51,7 @@ class Changes:
         return [[_shown(row) for row in file.rows] for file in files]
 
     def batches(self, files: Iterable[File]) -> Iterator[list[File]]:
-        """Group the files that one query may read: update parts find their partner by the source's numbers
-        alone.
-        """
+        """Group the files that one query may read: only the source's numbers pair update parts."""
         batches: dict[tuple, list[File]] = {}
         for number, file in enumerate(files):
             if file.messages:
@@ -72,9 +70,7 @@ class Changes:
         return self._formats[file.format, file.dialect]
 
     def read(self, spark: SparkSession, batch: list[File], columns: dict[str, str] | None) -> None:
-        """Fill the files' `rows` and `columns`; with `columns` the rows have only these, with declared
-        types.
-        """
+        """Fill the files' `rows` and `columns`; with `columns` the rows have only these, as declared."""
         places = [(file, message) for file in batch for message in file.messages]
         create_raw(spark, ((n, message) for n, (_, message) in enumerate(places)))
         declared = list(self.options.columns or ())
@@ -199,7 +195,7 @@ def _put_typed(row: dict[str, Any], declared: dict[str, str], typed: dict[str, A
 
 
 def _refuse_rows_without_key(file: File) -> None:
-    """Reject rows without a key, as the typed reading does; `notices` names a --key column that no row has."""
+    """Reject rows without a key, as the typed reading does; `notices` names --key columns that no row has."""
     for row in file.rows:
         if row["kind"] != "rows" or row["error_code"] is not None or row["update_part"] is not None:
             continue

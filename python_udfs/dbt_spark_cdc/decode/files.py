@@ -38,7 +38,7 @@ class Refusal(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A file: the topic of its bare values, its bytes, and keys by table that replace those of the options."""
+    """A file: the topic of its bare values, its bytes, and keys by table that replace the options' keys."""
 
     topic: str
     data: bytes

@@ -27,9 +27,7 @@ class Sight(NamedTuple):
 
 
 class _Stranger(NamedTuple):
-    """Messages of another producer, identified by keys that all of them have; `outer.inner` is a nested
-    key.
-    """
+    """Messages of another producer, known by the keys that all have; `outer.inner` is a nested key."""
 
     what: str
     keys: tuple[str, ...]

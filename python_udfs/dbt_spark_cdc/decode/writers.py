@@ -104,9 +104,7 @@ class Writers:
         return Look(alike(unwrapped(value).decode("utf-8", "replace")), 0.0)
 
     def _known(self, name: str, dialect: str | None) -> str | None:
-        """Return a dialect of the macros: the first one also reads messages that only the fingerprints
-        distinguish.
-        """
+        """Return a dialect of the macros: the first also reads dialects that only the fingerprints have."""
         known = self.formats[name]
         return dialect if dialect is None or dialect in known else next(iter(known), None)
 
@@ -180,9 +178,7 @@ class Writers:
     def agreed(
         self, files: list[File], read: Callable[[list[File]], list[list[dict[str, Any]]]]
     ) -> list[list[dict[str, Any]]]:
-        """Read each file as each of its writers would; reject it if they give its messages different
-        meanings.
-        """
+        """Read each file as each of its writers would; reject it if its messages have several meanings."""
         copies = [
             [
                 replace(file, format=name, dialect=dialect, rows=[], columns={})

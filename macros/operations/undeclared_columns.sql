@@ -26,7 +26,7 @@
     {%- for node in nodes -%}
         {%- set sources, unbuilt, columns = spark_cdc._messages_read_by(node), [], {} -%}
         {%- for messages in sources.values() -%}
-            {#- Iceberg's views are not in dbt's list of relations: of a view that is not there Spark's own sentence says so. -#}
+            {#- dbt's list of relations lacks Iceberg's views: if a view is missing, Spark's own error says so. -#}
             {%- if messages.config.materialized != 'view'
                 and adapter.get_relation(database=messages.database, schema=messages.schema, identifier=messages.alias) is none -%}
                 {%- do unbuilt.append(messages.name) -%}

@@ -170,7 +170,7 @@ def _update(identity: str, operations: dict[str, Any], fields: _Write) -> Update
 
 
 def _refuse_conflicts(paths: set[str]) -> None:
-    """Reject changes of a part and of a part in it: no server sends both. Whole columns have their own error."""
+    """Reject changes of a part and a part of it: no server sends both. Whole columns have another error."""
     for path in paths:
         if not paths.isdisjoint(_names(path)[1:-1]):
             raise ValueError("a value that is changed and a part of it too")

@@ -60,7 +60,7 @@
         {%- endif -%}
         {%- do spark_cdc._require_kind(macro, argument, value) -%}
     {%- endfor -%}
-    {#- Last, because it asks the tables; an ephemeral model is none. -#}
+    {#- Last, because it queries the tables; an ephemeral model has none. -#}
     {%- for relation in arguments.get('messages', []) if '__dbt__cte__' not in relation | string -%}
         {%- do spark_cdc._require_columns_in(
             macro, 'messages', relation, ['kind', 'error'], 'models made by spark_cdc.messages, or views over them',
@@ -70,8 +70,8 @@
 {%- endmacro -%}
 
 {#-
-    Of relations that are models of this project: whether each is of the kind that the argument's name says. What a model of
-    ours is not, such as a view over one, is not known here.
+    For relations that are models of this project: whether each has the kind that the argument's name says. The kind of other
+    models, such as a view over a model of ours, is not known here.
 -#}
 {%- macro _require_kind(macro, argument, relations) -%}
     {%- set kind, allowed = {
@@ -99,7 +99,7 @@
     {%- endfor -%}
 {%- endmacro -%}
 
-{#- Asked of a source by builds only: a run that goes on knows from them. -#}
+{#- Only builds query a source: an incremental run relies on them. -#}
 {%- macro _require_columns_in(macro, argument, relation, names, allowed, next_step) -%}
     {%- if spark_cdc._is_run() and not spark_cdc._is_incremental_run() -%}
         {%- do spark_cdc._require_found(macro, argument, relation, names, allowed, next_step) -%}
@@ -116,7 +116,7 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{#- Jinja's own words for an argument that is not there name neither the package nor what there is. -#}
+{#- Jinja's own error for an unknown argument names neither the package nor the known arguments. -#}
 {%- macro _require_arguments(macro, positional, named, arguments) -%}
     {%- set there_are = 'there is ' if arguments | length == 1 else 'there are ' -%}
     {%- for argument in named -%}
@@ -139,7 +139,7 @@
     {{- return(relation.render() if relation is mapping else relation) -}}
 {%- endmacro -%}
 
-{#- A relation, or the name of one as a text. -#}
+{#- A relation, or its name as a text. -#}
 {%- macro _require_source(macro, argument, value) -%}
     {%- if value is not mapping and (value is not string or value | trim == '') -%}
         {%- do spark_cdc._raise(
@@ -149,7 +149,7 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{#- A zone that Spark does not know makes every value of it NULL. -#}
+{#- With a zone that Spark does not know, every value would be NULL. -#}
 {%- macro _require_time_zone(macro, time_zone) -%}
     {%- if time_zone != 'UTC' and (time_zone is not string or not (
         time_zone in modules.pytz.all_timezones or modules.re.match('^[+-](0[0-9]|1[0-7]):[0-5][0-9]$', time_zone)

@@ -1,21 +1,21 @@
 {#-
-    What a model made by this package is, noted by the call that makes it in the model's `meta`, where docs and other models see it.
-    dbt hears a call inside `execute` when it is too late.
+    What a model made by this package is. The call that makes it notes this in the model's `meta`, where docs and other models
+    see it. dbt ignores a call inside `execute`: it would be too late.
 
     spark_cdc               messages, changes, run_ledger or run_summary
     spark_cdc.dialect_of    of messages: format -> dialect
     spark_cdc.key           of changes: the key
-    spark_cdc.raw_columns   of both: where a message stands in raw
-    spark_cdc.arguments     of both: what their rows depend on, name -> text: see `_built_with`
+    spark_cdc.raw_columns   of both: the columns of a message in raw
+    spark_cdc.arguments     of both: the arguments that their rows depend on, name -> text: see `_built_with`
 -#}
 {%- macro _note_kind(kind, facts={}) -%}
     {%- do config(meta=dict({'spark_cdc': kind}, **facts)) -%}
 {%- endmacro -%}
 
 {#-
-    Arguments as texts that can be compared. Of `raw_columns` all but what is added to the offset: by that the messages of a topic
-    that was recreated get offsets after the old ones, and stored rows stay right. Of `columns` how each is written: the types are
-    those of the table.
+    Arguments as texts that can be compared. The number that `raw_columns` adds to the offset is left out: it gives the messages
+    of a recreated topic offsets after the old ones, and stored rows stay right. `columns` keeps only how each column is
+    written: the table has the types.
 -#}
 {%- macro _as_noted(arguments, raw_columns, columns=[]) -%}
     {%- set noted = {} -%}
@@ -32,7 +32,7 @@
     {{- return(noted) -}}
 {%- endmacro -%}
 
-{#- The kind of a node: messages, changes, run_ledger, run_summary, cdc_current, cdc_history; none of other nodes. -#}
+{#- The kind of a node: messages, changes, run_ledger, run_summary, cdc_current, cdc_history; none for other nodes. -#}
 {%- macro _kind_of(node) -%}
     {%- if node.resource_type != 'model' -%}
         {{- return(none) -}}
@@ -42,7 +42,10 @@
     {{- return((node.config.meta or {}).get('spark_cdc')) -}}
 {%- endmacro -%}
 
-{#- The models of one kind that a relation, a model of this project, shows the rows of: itself, or what views select from. -#}
+{#-
+    The models of one kind whose rows a relation, a model of this project, shows: the model itself, or those that views select
+    from.
+-#}
 {%- macro _models_upstream(relation, kind) -%}
     {%- set found, names = [], [spark_cdc._name_of_relation(relation) | string] -%}
     {%- for node in (graph.nodes.values() if execute else []) if node.relation_name in names -%}
@@ -72,7 +75,7 @@
 {%- endmacro -%}
 
 {#-
-    Models that read a node, itself or a model of the user's over it: changes models read messages models and sources, messages
+    Models that read a node, directly or through a user's own model: changes models read messages models and sources, messages
     models read sources.
 -#}
 {%- macro _readers_of(node, kinds) -%}

@@ -1,4 +1,4 @@
-{#- Names and values that reach SQL. They come from the user's models, never from a message. -#}
+{#- Names and values in SQL. They come from the user's models, never from a message. -#}
 
 {%- macro _quote(name) -%}
     {{- return('`' ~ name | replace('`', '``') ~ '`') -}}
@@ -17,7 +17,7 @@
     {{- return("'" ~ escaped.text ~ "'") -}}
 {%- endmacro -%}
 
-{#- True of a text that Jinja's `indent`, which puts the parts of a query together, would change. -#}
+{#- True if Jinja's `indent`, which puts the parts of a query together, would change this text. -#}
 {%- macro _has_line_ends(text) -%}
     {{- return((text ~ '.').splitlines() | length > 1) -}}
 {%- endmacro -%}
@@ -43,14 +43,14 @@
 {%- endmacro -%}
 
 {#-
-    `expression` evaluated once and used in `body` under `name`: SQL has no other way inside one expression. With get(), because
-    `[0]` costs Spark's analyzer one walk more over the whole query.
+    Evaluates `expression` once and uses it in `body` under `name`: SQL has no other way inside one expression. It uses get(),
+    because `[0]` costs Spark's analyzer one more walk over the whole query.
 -#}
 {%- macro _let(name, expression, body) -%}
     {{- return('get(transform(array(' ~ expression ~ '), ' ~ name ~ ' -> ' ~ body ~ '), 0)') -}}
 {%- endmacro -%}
 
-{#- `numbers` as the property has them, with commas between. -#}
+{#- `numbers` as the property has them, separated by commas. -#}
 {%- macro _sequence_literal(numbers) -%}
     {%- set parts = [] -%}
     {%- for number in (numbers | string).split(',') if number | trim -%}

@@ -1,13 +1,13 @@
-{#- The table that the messages lie in, as Kafka gave them: its columns, and that it is one. -#}
+{#- The raw table, with the messages as Kafka gave them: its columns, and the check that it is one. -#}
 
-{#- Kafka's own names, as Spark's Kafka source and most sinks give them. `headers` is read only where it is named. -#}
+{#- Kafka's own names, as Spark's Kafka source and most sinks write them. `headers` is read only if the user names it. -#}
 {%- macro _raw_columns(raw_columns) -%}
     {%- set names = {
         'topic': 'topic', 'partition': 'partition', 'offset': 'offset', 'timestamp': 'timestamp', 'key': 'key',
         'value': 'value', 'headers': none,
     } -%}
     {%- do names.update(raw_columns or {}) -%}
-    {#- Numbers that stand as texts compare as texts. Of numbers Spark leaves the cast out, and a lake still skips files. -#}
+    {#- Numbers stored as texts would compare as texts. For numbers Spark removes the cast, and a lake still skips files. -#}
     {%- do names.update({
         'partition': 'try_cast(' ~ names.partition ~ ' as int)', 'offset': 'try_cast(' ~ names.offset ~ ' as bigint)',
     }) -%}
@@ -26,7 +26,7 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{#- Its envelopes would be read once more, as messages of which each lacks what the format asks for. -#}
+{#- The envelopes of messages that were already read would be read again, and each would lack fields of the format. -#}
 {%- macro _refuse_read_messages(macro, relation) -%}
     {%- set next_step = 'Write messages=ref(\'...\') for a model made by spark_cdc.messages.' if macro == 'changes'
         else 'Name the table that holds the messages as Kafka has them.' -%}
@@ -49,8 +49,8 @@
 {%- endmacro -%}
 
 {#-
-    Whether the relation has the columns that `raw_columns` names. Of an expression Spark says it itself, of a query this small in a few
-    lines, and with the columns that it may be.
+    Whether the relation has the columns that `raw_columns` names. Spark itself checks an expression: for such a small query its
+    error is a few lines long and lists the possible columns.
 -#}
 {%- macro _require_raw_columns_in(macro, relation, raw_columns) -%}
     {%- if raw_columns -%}
@@ -80,7 +80,7 @@
     {%- for name in raw_columns or {} -%}
         {%- do spark_cdc._require_one_of(macro, 'raw_columns', name, spark_cdc._raw_columns(none).keys() | list) -%}
     {%- endfor -%}
-    {#- By it a message is told from another one at its offset, of a topic that was recreated. -#}
+    {#- The timestamp distinguishes a message from another one with its offset, of a recreated topic. -#}
     {%- set timestamp = (raw_columns or {}).get('timestamp', '') -%}
     {%- if modules.re.search('(?i)\\b(?:(?:current|local)_?timestamp|current_date|curdate|now *\\()|_metadata', timestamp) -%}
         {%- do spark_cdc._raise(

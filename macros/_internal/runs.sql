@@ -1,4 +1,4 @@
-{#- What the command that runs is, and which models it names. -#}
+{#- The kind of the running command, and the models that it names. -#}
 
 {#- A run writes; compile, test, docs and an editor's preview render the same models and must change nothing. -#}
 {%- macro _is_run() -%}
@@ -6,8 +6,8 @@
 {%- endmacro -%}
 
 {#-
-    Whether this model's table keeps the rows of earlier runs; and whether a run goes on with it, where dbt's `is_incremental`
-    knows its own materialization only.
+    Whether this model's table keeps the rows of earlier runs, and whether this run adds to them: dbt's `is_incremental` knows
+    its own materialization only.
 -#}
 {%- macro _is_log() -%}
     {{- return(config.get('materialized') in spark_cdc._logs()) -}}
@@ -29,7 +29,7 @@
     {{- return(relation is not none and relation.is_table) -}}
 {%- endmacro -%}
 
-{#- Whether a var that lists models names this one. A name that no such model has is a slip that would do nothing, silently. -#}
+{#- Whether a var that lists models names this one. A name that no such model has is an error: it would silently do nothing. -#}
 {%- macro _is_named_in(variable, without=[]) -%}
     {%- set names = spark_cdc._var(variable) -%}
     {%- set models = graph.nodes.values() | selectattr('resource_type', 'equalto', 'model')
@@ -43,14 +43,15 @@
     {{- return(model.name in names) -}}
 {%- endmacro -%}
 
-{#- When the run began that reads: one value for all that it reads. -#}
+{#- When this run began: one value for all that it reads. -#}
 {%- macro _loaded_at() -%}
     {{- return("timestamp'" ~ run_started_at.strftime('%Y-%m-%d %H:%M:%S.%f') ~ " UTC'") -}}
 {%- endmacro -%}
 
 {#-
-    A condition with numbers of this run in it. A filter with a lambda has code of its own, so that what Spark generates for all that
-    follows is what it generated for the last run, and is compiled already: else each run of a long session has new code.
+    A condition with numbers of this run. A filter with a lambda has generated code of its own. So the code that Spark generates
+    for the rest of the query is the same as in the last run, and is compiled already; otherwise each run of a long session
+    compiles it again.
 -#}
 {%- macro _of_this_run(condition, column) -%}
     {{- return('((' ~ condition ~ ') and exists(array(' ~ column ~ '), any_value -> true))') -}}

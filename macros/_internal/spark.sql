@@ -1,4 +1,4 @@
-{#- What Spark itself has to bring. Runs ask for it: the answer would else be a plan, or a page of Java. -#}
+{#- What Spark itself must have. Runs check it: otherwise the user would see a plan, or a page of Java. -#}
 
 {%- macro _require_spark(macro) -%}
     {%- if spark_cdc._is_run() -%}

@@ -29,7 +29,7 @@
     {{- return(value) -}}
 {%- endmacro -%}
 
-{#- The choices that say how messages are read, which `spark-cdc decode` takes too. -#}
+{#- The choices for reading messages, which are also options of `spark-cdc decode`. -#}
 {%- macro _vars_of_messages() -%}
     {{- return({
         'spark_cdc__debezium_other_connectors': [],
@@ -48,7 +48,7 @@
     {{- return(found) -}}
 {%- endmacro -%}
 
-{#- Connectors of Debezium's that write each value in a cell: see formats/debezium/connectors.sql. -#}
+{#- Connectors of Debezium that write each value in a cell: see formats/debezium/connectors.sql. -#}
 {%- macro _debezium_connectors_of_cells() -%}
     {{- return(['cassandra', 'scylla', 'yugabytedb']) -}}
 {%- endmacro -%}

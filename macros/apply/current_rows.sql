@@ -1,12 +1,12 @@
 {#-
-    Row changes -> the rows of a current-state table: one row per key, the declared columns, then `_key_operation_columns()`.
-    A deleted key stays as a row with `_cdc_is_deleted`, so that a late change finds it.
+    Row changes -> the rows of a current-state table: one row per key, the declared columns, then `_key_operation_columns()`. A
+    deleted key stays as a row with `_cdc_is_deleted`, so that a late-arriving change finds it.
 
     changes       a relation or a query in parentheses; it is read several times
-    carries_over  false where no message changes a key and leaves columns out: the query is then much smaller
-    variants      those of the columns that are VARIANT
+    carries_over  false if no message both changes a key and leaves columns out: the query is then much smaller
+    variants      the columns that are VARIANT
     patched_columns
-                  the columns of which `_cdc_patches` may change parts
+                  the columns whose parts `_cdc_patches` may change
 -#}
 {%- macro current_rows(changes, key, columns, carries_over=true, variants=[], patched_columns=[]) -%}
     {{- return(adapter.dispatch('current_rows', 'spark_cdc')(

@@ -1,4 +1,3 @@
-{#- What a history may be told, checked. -#}
 {%- macro _history_options(macro, key, columns, track_columns, keep_unchanged, hard_deletes) -%}
     {%- do spark_cdc._require_hard_deletes(macro, hard_deletes) -%}
     {%- do spark_cdc._require_one_of(macro, 'keep_unchanged', keep_unchanged, [true, false]) -%}

@@ -1,21 +1,20 @@
 {#-
-    Row changes -> the rows of a history table (SCD2): one row per key and version, valid over [valid_from, valid_to),
-    columns as `_history_columns()`. A deleted key has a version with `_cdc_is_deleted`.
+    Row changes -> the rows of a history table (SCD2): one row per key and version, valid over [valid_from, valid_to), with the
+    columns of `_history_columns()`. A deleted key has a version with `_cdc_is_deleted`.
 
-    Versions follow the sequence. valid_from is the commit time, never earlier than the version before it; versions with
-    equal times keep their order by the sequence. A change that changes no column makes no version: it moves
-    `_cdc_last_sequence` (and topic, partition and offset) of the version that it confirms, so that a change that comes late
-    still finds its place.
+    Versions follow the sequence. valid_from is the commit time, never earlier than the version before it; versions with equal
+    times keep their order by the sequence. A change that changes no column begins no version: it moves `_cdc_last_sequence`
+    (and topic, partition and offset) of the version that it confirms, so that a late-arriving change still finds its place.
 
     changes         a relation or a query in parentheses; it is read several times
-    carries_over    false where no message changes a key and leaves columns out: the query is then much smaller
-    variants        those of the columns that are VARIANT, which Spark does not compare
-    track_columns   the columns of which a change makes a version; the others have their values of its last change
-    keep_unchanged  true: a change that changes nothing makes a version too
-    hard_deletes    what a delete does: `new_record` makes a version that says so, `invalidate` only ends the row's version,
-                    `ignore` leaves that open, with `_cdc_is_deleted`. With the last two a key whose first change is a
+    carries_over    false if no message both changes a key and leaves columns out: the query is then much smaller
+    variants        the columns that are VARIANT, which Spark cannot compare
+    track_columns   the columns whose change begins a version; the others have the values of the version's last change
+    keep_unchanged  true: a change that changes nothing begins a version, too
+    hard_deletes    the effect of a delete: `new_record` begins a version with `_cdc_is_deleted`, `invalidate` only ends the row's
+                    version, `ignore` leaves it open, with `_cdc_is_deleted`. With the last two, a key whose first change is a
                     delete begins with a version of no length, valid at no time
-    patched_columns the columns of which `_cdc_patches` may change parts
+    patched_columns the columns whose parts `_cdc_patches` may change
 -#}
 {%- macro history_rows(
     changes, key, columns, carries_over=true, variants=[], track_columns=none, keep_unchanged=false,

@@ -1,4 +1,4 @@
-{#- The columns of a key operation beside the source's own, in order. -#}
+{#- The columns of a key operation besides the source's own, in order. -#}
 {%- macro _key_operation_columns() -%}
     {{- return([
         '_cdc_op', '_cdc_is_deleted', '_cdc_sequence', '_cdc_committed_at', '_cdc_transaction_id', '_cdc_missing_columns',
@@ -6,7 +6,10 @@
     ]) -}}
 {%- endmacro -%}
 
-{#- A key operation as a query has it; what starts with `_cdc_stored` only a stored row has, in the place of a key operation. -#}
+{#-
+    The columns of a key operation in a query. Only a stored row that takes the place of a key operation has the columns that
+    begin with `_cdc_stored`.
+-#}
 {%- macro _event_columns(columns, patched=[]) -%}
     {{- return(columns + spark_cdc._key_operation_columns() + [
         '_cdc_inherits_values', '_cdc_inherited_by', '_cdc_stored_last_sequence', '_cdc_stored_valid_from',

@@ -1,21 +1,21 @@
 {#-
-    Row changes -> what they do to single keys. One row is one operation on one key: it holds the row that the key has from
-    `_cdc_sequence` on, or says with `_cdc_is_deleted` that the key has none.
+    Row changes -> operations on single keys. One row is one operation on one key: it holds the key's row from `_cdc_sequence`
+    on, or has `_cdc_is_deleted` if the key has no row from then on.
 
-    An update that changes the key is two operations under one sequence: the old key is retracted, the new one upserted. The
-    retraction's sequence lacks the last part (the position in the message) and so comes before the upserts of its message:
-    two rows that swap their keys in one statement both arrive.
+    An update that changes the key is two operations with one sequence: it retracts the old key and upserts the new one. The
+    retraction's sequence lacks the last part (the position in the message), so it comes before the upserts of its message: if
+    two rows swap their keys in one statement, both arrive.
 
-    Where the source also deletes the old key in a message of its own (position -1), it may be in another partition, and no offset
-    says what came before the other: the retraction's sequence is then the source's position alone, before all messages of the old
-    key at that position. Not of a row that inherits values: the offset says from which row.
+    If the source also deletes the old key in a message of its own (position -1), that message may be in another partition, and
+    no offset shows which one came first. The retraction's sequence is then the source's position alone, before all messages of
+    the old key at that position. A row that inherits values is an exception: the offset shows from which row.
 
-    A deleted key keeps its key columns only, so that the result does not depend on how much of the row a delete carries.
+    A deleted key keeps its key columns only, so that the result does not depend on how much of the row a delete has.
 
-    An update that changes the key and does not carry every column inherits values from the row under the old key: it has
-    `_cdc_inherits_values`, and the retraction says in `_cdc_inherited_by` which row continues the one that it ends.
+    An update that changes the key and lacks columns inherits their values from the row under the old key: it has
+    `_cdc_inherits_values`, and the retraction names in `_cdc_inherited_by` the row that continues the one that it ends.
 
-    patched     the columns that `_cdc_patches` may name; none where the changes have no such column
+    patched     the columns that `_cdc_patches` may name; none if the changes have no such column
 -#}
 {%- macro _key_operations(changes, key, columns, patched=[]) -%}
     {%- set others = columns | reject('in', key) | list -%}
@@ -68,17 +68,17 @@
         or ({{ spark_cdc._has_key(key) }})
 {%- endmacro -%}
 
-{#- Condition on a change that is no truncate: a key operation comes of it. -#}
+{#- Condition on a change that is not a truncate: it is an operation on a key. -#}
 {%- macro _is_key_operation(key) -%}
     {{- return('(' ~ spark_cdc._has_key(key) ~ ") or (_cdc_op = 'update' and " ~ spark_cdc._key_changes(key) ~ ')') -}}
 {%- endmacro -%}
 
-{#- A sequence without its last part, the position in the message: all rows of a message have it in common. -#}
+{#- A sequence without its last part, the position in the message: all rows of a message share it. -#}
 {%- macro _place_of_message() -%}
     {{- return('slice(_cdc_sequence, 1, size(_cdc_sequence) - 1)') -}}
 {%- endmacro -%}
 
-{#- Without the offset, too, where the message of the old key's delete is another one. -#}
+{#- Without the offset, too, if another message deletes the old key. -#}
 {%- macro _place_of_retraction() -%}
     {{- return(
         'slice(_cdc_sequence, 1, size(_cdc_sequence) - case when element_at(_cdc_sequence, -1) < 0 and size(_cdc_sequence) > 2 '
@@ -86,7 +86,10 @@
     ) -}}
 {%- endmacro -%}
 
-{#- Of a key's operations: where a message is there twice, or a key is left and taken at one place, the row that stays is the last. -#}
+{#-
+    The order of a key's operations. If a message is there twice, or one message both leaves and takes a key, the row that stays
+    is the last one.
+-#}
 {%- macro _order_of_operations(prefix='') -%}
     {{- return(
         prefix ~ '_cdc_sequence, ' ~ prefix ~ '_cdc_is_deleted desc, ' ~ prefix ~ '_cdc_topic, ' ~ prefix ~ '_cdc_partition'

@@ -1,4 +1,3 @@
-{#- Condition on a row: it has its whole key. -#}
 {%- macro _has_key(key) -%}
     {%- set known = [] -%}
     {%- for name in key -%}
@@ -7,7 +6,7 @@
     {{- return(known | join(' and ')) -}}
 {%- endmacro -%}
 
-{#- Condition on an update: it tells the key before it, and that was another one. -#}
+{#- Condition on an update: it has the key before the update, and that key was another one. -#}
 {%- macro _key_changes(key) -%}
     {%- set known, same = [], [] -%}
     {%- for name in key -%}
@@ -17,7 +16,7 @@
     {{- return(known | join(' and ') ~ ' and not coalesce(' ~ same | join(' and ') ~ ', false)') -}}
 {%- endmacro -%}
 
-{#- No update takes a row from one source table into another. -#}
+{#- No update moves a row from one source table to another. -#}
 {%- macro _key_before(name) -%}
     {{- return(spark_cdc._quote(name) if name == '_cdc_source_table' else '_cdc_before.' ~ spark_cdc._quote(name)) -}}
 {%- endmacro -%}

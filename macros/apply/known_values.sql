@@ -1,6 +1,6 @@
 {#-
-    A column's value in a struct, or null where the message does not carry it. Of a deleted row each value is null, and not
-    known to a row that comes after it.
+    A column's value in a struct, or null if the message does not have it. All values of a deleted row are null, and unknown to
+    a later row.
 -#}
 {%- macro _known(name, field='value', value=none) -%}
     {{- return(
@@ -9,7 +9,7 @@
     ) -}}
 {%- endmacro -%}
 
-{#- The names of `absent` without those that `relation` knows; null where none is left. -#}
+{#- The names in `absent` whose value `relation` does not know; null if there are none. -#}
 {%- macro _still_absent(absent, names, relation) -%}
     {%- if not names -%}
         {{- return(absent) -}}
@@ -24,12 +24,15 @@
     {{- return('case when size(' ~ left ~ ') > 0 then ' ~ left ~ ' end') -}}
 {%- endmacro -%}
 
-{#- As `_known`, with the value as the text that is patched. -#}
+{#- The same as `_known`, with the text of the value, which patches change. -#}
 {%- macro _known_text(name, variants) -%}
     {{- return(spark_cdc._known(name, 'document', spark_cdc._comparable(name, variants))) -}}
 {%- endmacro -%}
 
-{#- A number that a VARIANT does not hold fits a patch as little as a whole value: no value comes of what is no patch. -#}
+{#-
+    A VARIANT cannot hold every number. A patch with such a number becomes a text that is not a patch, so the value is not
+    known.
+-#}
 {%- macro _fitting_patch(name, variants) -%}
     {%- set patch = '_cdc_patches[' ~ spark_cdc._literal(name) ~ ']' -%}
     {%- if name not in variants -%}

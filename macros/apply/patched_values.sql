@@ -1,12 +1,12 @@
 {#-
-    Events -> the same with `_cdc_patched`, a map of column -> what it is after the event's patch: the CTE `patched_events` and
-    those before it. A patch changes what the patches before it left of the last value that a message carried whole. Without such
-    a value, and where a patch does not fit it, the column is not known.
+    The CTE `patched_events` and those before it: events with `_cdc_patched`, a map of column -> its value after the event's
+    patch. A patch changes the result of the patches before it, which start from the last value that a message had as a whole.
+    If there is no such value, or if a patch does not fit it, the column is not known.
 
-    A run is such a value with the patches up to the next one. Of a long run, the value at each hundredth patch is computed
+    A run is such a value with the patches up to the next one. In a long run, the value at each hundredth patch is computed
     first, so that no patch is applied more than a hundred times.
 
-    row_identity  the columns that tell one row from another
+    row_identity  the columns that distinguish rows
 -#}
 {%- macro _patched_value_ctes(events, row_identity, patched, variants) -%}
     {%- set identity = spark_cdc._quoted(row_identity) -%}

@@ -1,10 +1,10 @@
 {#-
-    The CTE `events_with_lineage`: events, each with the first key of its row and the place at which that row began. A row of a key
-    begins after a delete, or where it inherits values: it then continues a row of its old key, which may continue a row of a third
-    one, and so on: hence `with recursive`.
+    The CTE `events_with_lineage`: events, each with the first key of its row and the place at which that row began. A key's row
+    begins after a delete, or if it inherits values: it then continues a row of its old key. That row may continue a row of a
+    third key, and so on: hence `with recursive`.
 -#}
 {%- macro _row_lineage_ctes(events, key) -%}
-    {#- No named windows: Spark does not find them where a model is a view. -#}
+    {#- No named windows: Spark does not find them if a model is a view. -#}
     {%- set in_order = 'partition by ' ~ spark_cdc._quoted(key) ~ ' order by _cdc_sequence' -%}
     {%- set so_far = '(' ~ in_order ~ ' rows between unbounded preceding and current row)' -%}
 key_rows as (
@@ -36,7 +36,7 @@ rows_before as (
 
 ),
 
-{#- Debezium deletes the old key in a message of its own, at the same place of the source's log: that row is not gone. #}
+{#- Debezium deletes the old key in a message of its own, at the same position of the source's log: that row still exists. #}
 moved_rows as (
 
     select
@@ -81,8 +81,8 @@ row_lineages max recursion level 1000000 as (
 ),
 
 {#-
-    A message that is produced again moves its row again. Its changes stand beside those of its first copy (`_cdc_copied_from`):
-    what the first copy did to the row after this place is not known yet.
+    A message that is produced again moves its row again. Its changes are kept apart from those of the first copy
+    (`_cdc_copied_from`): what the first copy did to the row after this place is not known yet.
 #}
 events_with_lineage as (
 

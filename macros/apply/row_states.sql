@@ -1,16 +1,16 @@
 {#-
-    Effects -> what each key's row is after each of them: the CTE `row_states`, on which both tables stand, and the CTEs
-    before it. A truncate is one more operation on each key that has a row at that point.
+    Key operations -> each key's row after each operation: the CTE `row_states`, from which both kinds of table are made, and
+    the CTEs before it. A truncate is one more operation on each key that has a row at that point.
 
-    A column that a message does not carry has the value that the same row had before. A deleted row has none, so that
-    nothing is carried from before a delete to after it.
+    A column that a message lacks keeps the value that the same row had before. A deleted row has no values, so that no value
+    passes from before a delete to after it.
 
     operations    a relation with `_event_columns()`
-    changes       all changes; truncates are taken from it, because they act on whatever comes late
+    changes       all changes; truncates are read from it, because they also act on late-arriving changes
     carries_over  whether a row may inherit values from the key that it had before (`_cdc_inherits_values`)
-    variants      those of the columns that are VARIANT
-    patched       the columns of which a change patches a part
-    are_whole     whether each operation says all of its row, and no truncate ever came: the row's state is then the operation itself
+    variants      the columns that are VARIANT
+    patched       the columns that a change may patch in part
+    are_whole     whether each operation has its whole row and there never was a truncate: the row's state is then the operation
 -#}
 {%- macro _row_state_ctes(operations, changes, key, columns, carries_over, variants=[], patched=[], are_whole=false) -%}
     {%- if are_whole -%}
@@ -38,8 +38,8 @@ truncates as (
 {{ spark_cdc._ordered_operations_cte(operations, key) }},
 
 {#-
-    A message that is there twice has one sequence, and is one operation. A truncate does nothing to a key without a row, and
-    nothing to the rows of another source table.
+    Two copies of a message have one sequence and are one operation. A truncate does nothing to a key without a row, and nothing
+    to the rows of another source table.
 #}
 operations_and_truncates as (
 

@@ -1,11 +1,11 @@
 {#-
-    The states of each key's row -> its versions: the CTE `versions` and those before it. A change is a state from
-    which on a tracked value is another one: it begins a version, unless it only ends one (`invalidate`).
+    The states of each key's row -> its versions: the CTE `versions` and those before it. A state that changes a tracked value
+    begins a version, unless it only ends one (`invalidate`).
 -#}
 {%- macro _version_ctes(key, columns, variants, options) -%}
     {%- set others = columns | reject('in', key) | list -%}
     {%- set hard_deletes = options.hard_deletes or 'new_record' -%}
-    {#- No named windows: Spark does not find them where a model is a view. -#}
+    {#- No named windows: Spark does not find them if a model is a view. -#}
     {%- set so_far = '(partition by ' ~ spark_cdc._quoted(key) ~ ' order by _cdc_sequence)' -%}
     {%- set of_version = '(partition by ' ~ spark_cdc._quoted(key) ~ ', _cdc_version order by _cdc_sequence '
         ~ 'rows between unbounded preceding and unbounded following)' -%}
@@ -63,7 +63,7 @@ row_states_numbered as (
 
 ),
 
-{#- A null that was sent makes no version of one that was not, but it is known from now on. #}
+{#- A null that a message has begins no version after an unknown value, but from then on the value is known. #}
 versions_confirmed as (
 
     select

@@ -6,7 +6,7 @@
     {%- endcall -%}
 {%- endmacro -%}
 
-{#- `has_text`: of a history, which has its arrays as a text beside them. -#}
+{#- `has_text` is true for a history: it has its arrays as a text, too. -#}
 {%- macro _mark_absent(relation, names, live_rows, has_text) -%}
     {%- set absent = 'array_union(coalesce(_cdc_missing_columns, cast(array() as array<string>)), array('
         ~ spark_cdc._literals(names) ~ '))' -%}
@@ -27,8 +27,8 @@
 {%- endmacro -%}
 
 {#-
-    Whether a column goes from one type to the other in place, each value staying what it is. Not float to double: 0.1 would
-    become 0.10000000149011612, which no message held.
+    Whether a column's type can be changed in place with no value changed. Not from float to double: 0.1 would become
+    0.10000000149011612, which no message held.
 -#}
 {%- macro _is_wider(stored, declared, file_format) -%}
     {%- set integers = ['tinyint', 'smallint', 'int', 'bigint'] -%}

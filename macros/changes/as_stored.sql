@@ -1,7 +1,7 @@
 {#-
-    The model's query in the form of the stored table. An append matches a struct's fields by their place, so `_cdc_before` is
-    given them in the table's order. A column that is no longer declared is one that no message carries, and so is a field that a
-    run left which died while it added a column.
+    The model's query with the columns of the stored table. An append matches a struct's fields by position, so `_cdc_before`
+    gets the table's order. A column that is no longer declared counts as missing from all messages. The same holds for a field
+    that a run added before it failed.
 -#}
 {%- macro _as_stored(query, reading) -%}
     {%- if reading.before is none or (
@@ -36,7 +36,7 @@ from (
 )
 {%- endmacro -%}
 
-{#- `_cdc_missing_columns` of a change whose message carries none of these columns, either. -#}
+{#- `_cdc_missing_columns` of a change whose message does not have these columns either. -#}
 {%- macro _absent_with(names) -%}
     case
         when _cdc_op in ('insert', 'update', 'snapshot') then array_union(

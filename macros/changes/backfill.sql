@@ -1,9 +1,9 @@
 {#-
     dbt run --vars '{spark_cdc__backfill: [stg_shop__orders_changes]}': the named changes models read all of their source again
-    and put into their tables what these would have from a first build. For a column that came later, a wider type, an encoding
-    put right. Rows whose messages the source no longer has stay as they are, where a full refresh would lose them.
+    and write the rows that a first build would write. Use it after a column was added, a type widened or an encoding corrected.
+    Rows whose messages the source no longer has stay as they are; a full refresh would lose them.
 
-    Changed rows get `_cdc_loaded_at` of this run: models over the changes then read them again.
+    Changed rows get the `_cdc_loaded_at` of this run: models over the changes then read them again.
 -#}
 {%- macro _is_backfill() -%}
     {{- return(
@@ -23,7 +23,7 @@
     {%- set identity = ['_cdc_topic', '_cdc_partition', '_cdc_offset', '_cdc_sequence'] -%}
     {%- set names = reading.columns | map(attribute='name') | list -%}
     {%- set variants = reading.columns | selectattr('family', 'equalto', 'variant') | map(attribute='name') | list -%}
-    {#- `_cdc_patches` is a map, which Spark does not compare either. -#}
+    {#- Spark cannot compare a map, as `_cdc_patches` is, either. -#}
     {%- set variants = (variants + ['_cdc_before'] if variants else []) + ['_cdc_patches'] -%}
     {%- set columns = names + spark_cdc._contract_columns(reading) -%}
     {%- set kept = identity + ['_cdc_loaded_at', '_cdc_read_positions'] -%}

@@ -1,33 +1,33 @@
 {#-
-    Messages -> one row per change of one source table, columns typed, the before image kept.
+    Messages -> one row per change of one source table, with typed columns and the row before the change.
 
     relation     raw messages (see `messages`), for a topic of one table or a few
-    messages     instead of `relation`: a model made by `messages`, so that one table's model reads its own messages only
+    messages     instead of `relation`: a model made by `messages`, so that the model of one table reads only its own messages
     format       the envelope: see `formats()`
-    table        the source table's name, exactly as the messages write it; '*' where they name none, or for every table
-    database, schema  further parts of the name, where the topic holds several tables of one name
-                 A star inside a name stands for any text: 'orders_*' are all shards of one table. The model then has the
-                 column _cdc_source_table, the source table as database.schema.table (a dot inside a name is two), which current
-                 and history tables take into their key
-    key          the columns that identify a row: ['id']; [] of a table without a key: its changes are kept, and a current
-                 or history table over them names the columns that stand in for the key
+    table        the source table's name, exactly as the messages write it; '*' if they name none, or for every table
+    database, schema  further parts of the name, if the topic holds several tables with one name
+                 A star inside a name matches any text: 'orders_*' are all shards of one table. The model then has the column
+                 _cdc_source_table, the source table as database.schema.table (a dot inside a name is doubled). Current and history
+                 tables add it to their key
+    key          the columns that identify a row: ['id']; [] for a table without a key: its changes are kept, and a current or
+                 history table over them names the columns that replace the key
     columns      {'id': 'bigint', 'amount': 'decimal(20,4)', 'placed_at': 'timestamp_ntz from microseconds'}
-    time_zone    the zone of local times where an instant is declared, and of instants where a local time is declared
+    time_zone    the zone of local times if an instant is declared, and of instants if a local time is declared
 
-    One row: the declared columns (of a delete: the old row's), then `change_columns()`:
+    One row has the declared columns (of a delete: the deleted row's), then `change_columns()`:
     _cdc_op          insert, update, delete, snapshot, truncate
     _cdc_sequence    the source's own order: compare it, never a timestamp
-    _cdc_before      the row before the change, as far as the message tells; null where it does not
-    _cdc_missing_columns  declared columns that the message does not carry: their stored value stays; null where all are there
-    _cdc_patches     of formats whose updates change parts of nested values (MongoDB): column -> what was done to its parts.
-                     Such a column is in _cdc_missing_columns too; null where there is none
+    _cdc_before      the row before the change, as far as the message has it; null if it does not
+    _cdc_missing_columns  declared columns that the message does not have: their stored value stays; null if it has all
+    _cdc_patches     of formats whose updates change parts of nested values (MongoDB): column -> the changes of its parts.
+                     Such a column is in _cdc_missing_columns too; null if there is none
     _cdc_error       code and detail; such a row is not applied. Details name columns and types, never values
-    _cdc_topic, _cdc_partition, _cdc_offset  the message; _cdc_offsets has partition and offset of both of an update in two
-    _cdc_loaded_at   when the run began that made this row; of a table or view over a messages model, that read the message
-    _cdc_read_positions  what its messages' partitions held when they were read: by it the next run knows what is new
+    _cdc_topic, _cdc_partition, _cdc_offset  the message; _cdc_offsets has partition and offset of both messages of an update
+    _cdc_loaded_at   when the run that made this row began; in a table or view over a messages model, the run that read the message
+    _cdc_read_positions  the state of the messages' partitions when they were read, from which the next run finds new messages
 
-    A message that cannot be read is a row with an error when `relation` is given (it may have been this table's), and is
-    left to the messages model otherwise.
+    With `relation`, an unreadable message is a row with an error, because it may have been this table's. Otherwise only the
+    messages model has it.
 -#}
 {%- macro changes(
     relation=none, format=none, table=none, key=none, columns=none, database=none, schema=none, dialect=none,
@@ -114,7 +114,7 @@
     {{- return(query) -}}
 {%- endmacro -%}
 
-{#- Messages of another format would all be rows with an error; those of another dialect might be read, and wrongly. -#}
+{#- If the messages model reads another format, all messages would be errors; with another dialect some values might be wrong. -#}
 {%- macro _require_format_of_messages(fmt, messages) -%}
     {%- set dialects = {} -%}
     {%- for node in spark_cdc._models_upstream(messages, 'messages') -%}
@@ -217,8 +217,8 @@ left anti join read_again
 {%- endmacro -%}
 
 {#-
-    What typing reads of a message beside its rows, of `column_types`, `key`, `value` and `headers`: the types that it names, and the
-    texts in which a value stands, with or without quotes. What is not read is not carried along.
+    The fields of a message that typing reads besides the rows, from `column_types`, `key`, `value` and `headers`: the types
+    that the message names, and the texts that show whether a value has quotes. Fields that typing does not read are left out.
 -#}
 {%- macro _parts_to_type(fmt, columns) -%}
     {%- set parts, typed = [], [] -%}
@@ -234,7 +234,7 @@ left anti join read_again
     {{- return(parts) -}}
 {%- endmacro -%}
 
-{#- A messages model has Kafka's own names. -#}
+{#- A messages model has Kafka's own column names. -#}
 {%- macro _columns_of_source(messages, raw_columns) -%}
     {{- return({'headers': 'headers'} if messages else raw_columns) -}}
 {%- endmacro -%}

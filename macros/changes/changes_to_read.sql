@@ -1,4 +1,4 @@
-{#- Of every partition that a message of the change is of: the two of an update may stand in two. -#}
+{#- The partitions of all messages of the change: the two messages of an update may be in two partitions. -#}
 {%- macro _read_positions_of_change(splits_updates, reading) -%}
     {%- set partitions = spark_cdc._partitions_read('_cdc_topic', reading) -%}
     {%- if splits_updates -%}
@@ -9,7 +9,7 @@
     {{- return(spark_cdc._as_read_positions(partitions ~ '[_cdc_partition]')) -}}
 {%- endmacro -%}
 
-{#- What a changes model that goes on has to read: the mapping for `_new_messages_ctes`. -#}
+{#- The messages that an incremental run of a changes model reads: the mapping for `_new_messages_ctes`. -#}
 {%- macro _changes_to_read(relation, raw_columns, where, splits_updates, has_source_table, reads, finds_copies) -%}
     {%- set positions_read = spark_cdc._messages_of_changes(
         this, ["coalesce(_cdc_error.code = 'offset_reused', false) as is_reused"]
@@ -33,7 +33,7 @@
     }) -}}
 {%- endmacro -%}
 
-{#- Parts that an earlier run read and whose partners had not come: they are read once more beside the new messages. -#}
+{#- Update parts that an earlier run read without their partner: the run reads them once more with the new messages. -#}
 {%- macro _unpaired_updates(changes, has_source_table) -%}
 select pending._cdc_topic as topic, pending._cdc_partition as partition, pending._cdc_offset as offset
 from {{ changes }} as pending
@@ -47,8 +47,8 @@ where
 {%- endmacro -%}
 
 {#-
-    Messages that could not be read, of a model over raw: a copy that lands at the same place may be whole. A topic that was recreated
-    is told otherwise.
+    Unreadable messages of a model over raw: a copy that lands at the same offset may be readable. Messages of a recreated topic
+    are left out: they have an error of their own.
 -#}
 {%- macro _unread_messages(changes) -%}
 select unread._cdc_topic as topic, unread._cdc_partition as partition, unread._cdc_offset as offset

@@ -1,4 +1,4 @@
-{#- The columns that every changes model has beside the source's own. One list: models, tests and materializations read it. -#}
+{#- The columns that every changes model has besides the source's own. One list: models, tests and materializations read it. -#}
 {%- macro change_columns() -%}
     {{- return(adapter.dispatch('change_columns', 'spark_cdc')()) -}}
 {%- endmacro -%}
@@ -10,7 +10,7 @@
     ]) -}}
 {%- endmacro -%}
 
-{#- These and those that only some changes models have; `reading` is that of `_columns_to_read`. -#}
+{#- The same with the columns that only some changes models have; `reading` is that of `_columns_to_read`. -#}
 {%- macro _contract_columns(reading) -%}
     {{- return(
         (['_cdc_source_table'] if reading.has_source_table else []) + spark_cdc.change_columns()
@@ -18,7 +18,7 @@
     ) -}}
 {%- endmacro -%}
 
-{#- Query: topic, partition and offset of each message of each change, of an update in two messages both; then `columns`. -#}
+{#- Query: topic, partition and offset of each message of each change (two for an update in two messages), then `columns`. -#}
 {%- macro _messages_of_changes(changes, columns=[]) -%}
     {{- return(
         'select ' ~ (['_cdc_topic as topic', 'message.partition', 'message.offset'] + columns) | join(', ') ~ ' from ' ~ changes
@@ -27,8 +27,8 @@
 {%- endmacro -%}
 
 {#-
-    Condition on two rows of a changes model: `completed` is the whole update of which `pending` is a part. A part that came once
-    more after its update is none that waits.
+    Condition on two rows of a changes model: `completed` is the whole update and `pending` is a part of it. A part that arrives
+    again after its update does not wait for a partner.
 -#}
 {%- macro _completes_update(completed, pending, has_source_table=false) -%}
     {%- set vendor_sequence = 'slice({0}._cdc_sequence, 1, size({0}._cdc_sequence) - 2)' -%}
@@ -46,8 +46,8 @@
 {%- endmacro -%}
 
 {#-
-    Condition on two rows of a changes model: `whole` was read from a copy of the message of which another copy, `unread`, was cut or
-    damaged; both stand at one offset. What such a copy says is all that the message says.
+    Condition on two rows of a changes model with one offset: `unread` is a cut or damaged copy of a message, and `whole` was
+    read from a whole copy. All that the message says is in the whole copy.
 -#}
 {%- macro _is_whole_copy(whole, unread) -%}
     {{- return([
@@ -60,7 +60,7 @@
     ] | join(' and ')) -}}
 {%- endmacro -%}
 
-{#- The same of two rows of a messages model. At another time it is another message, of a topic that was recreated. -#}
+{#- The same for two rows of a messages model. With another timestamp it is another message, of a recreated topic. -#}
 {%- macro _is_whole_message(whole, unread) -%}
     {{- return([
         unread ~ '.error is not null',
@@ -73,8 +73,8 @@
 {%- endmacro -%}
 
 {#-
-    The arrays of an open version as one text, from which the next run has them: Iceberg reads a scan with an array in it row by
-    row, and each run looks through all open versions for those of its keys.
+    The arrays of an open version as one text for the next run: Iceberg reads a scan with an array in it row by row, and each
+    run searches all open versions for its keys.
 -#}
 {%- macro _resume_state(absent='_cdc_missing_columns') -%}
     {{- return(
@@ -82,7 +82,7 @@
     ) -}}
 {%- endmacro -%}
 
-{#- Name of an array -> SQL of it from that text, of `stored`. -#}
+{#- Name of an array -> SQL that reads it from that text in `stored`. -#}
 {%- macro _from_resume_state() -%}
     {%- set types = {
         '_cdc_sequence': 'array<decimal(20,0)>', '_cdc_missing_columns': 'array<string>', '_cdc_last_sequence': 'array<decimal(20,0)>',
@@ -94,7 +94,7 @@
     {{- return(arrays) -}}
 {%- endmacro -%}
 
-{#- What becomes of a message; one list: models and tests read it. -#}
+{#- The possible outcomes of a message. One list: models and tests read it. -#}
 {%- macro _outcome_names() -%}
     {{- return(['applied', 'superseded', 'duplicate', 'control', 'unrouted', 'rejected']) -}}
 {%- endmacro -%}

@@ -1,11 +1,12 @@
 {#-
-    The declared columns of a changes model that is a log beside those of its stored table: see `_on_schema_change`. Gives
+    The declared columns of a changes model whose runs append, compared with those of its stored table: see `_on_schema_change`.
+    Returns
 
     columns     the columns to read: all declared ones, or those that the table has
     undeclared  columns that the table has and the model no longer declares, with their types
     has_source_table  whether `_cdc_source_table` is one of them
     has_patches whether there is `_cdc_patches`
-    before      the fields of `_cdc_before` in the table's order, with their types; none where there is no table to go on with
+    before      the fields of `_cdc_before` in the table's order, with their types; none if the run does not append to a table
 
     Only a run alters the table: dbt compile, test or docs show the query of the model as it is written.
 -#}
@@ -61,7 +62,7 @@
     }) -}}
 {%- endmacro -%}
 
-{#- A run that died may have added a column to `_cdc_before` alone; another type of it would not fit there. -#}
+{#- A run that failed may have added a column to `_cdc_before` alone; if it had another type, the new one would not fit there. -#}
 {%- macro _refuse_partly_added(policy, found, stored, relation, file_format) -%}
     {%- for name, type in found.added.items() if policy in ['evolve', 'sync_all_columns'] and name in stored.before
         and stored.before[name] != spark_cdc._stored_type(type, file_format) -%}
@@ -73,7 +74,7 @@
     {%- endfor -%}
 {%- endmacro -%}
 
-{#- One query, of which nothing but the names and types is asked for. `_cdc_` is reserved, so the mark is no source column. -#}
+{#- One query, only for names and types. `_cdc_` is reserved, so the mark cannot be a source column. -#}
 {%- macro _stored_changes(relation) -%}
     {%- set before, columns = {}, {} -%}
     {%- for row in run_query('describe query select _cdc_before.*, null as _cdc_end, * from ' ~ relation).rows -%}

@@ -1,8 +1,8 @@
 {#-
-    Raw messages -> one row per message or row change, images as texts: what `spark-cdc decode` prints. Numbers keep the
-    very text that they have in the message; a column that the message does not carry is not in the image.
-    Of a format whose updates change parts of nested values `patched` has the names in the image that are paths to such parts.
-    `declared` are the columns that a model declares: a column that it has is no other tool's mark.
+    Raw messages -> one row per message or row change, with values as texts: `spark-cdc decode` prints it. A number keeps its
+    text in the message, and a column that the message does not have is not in the row. If a format's updates change parts of
+    nested values, `patched` has the names in the row that are paths to such parts. `declared` are the columns that a model
+    declares: such a column is not another tool's operation column.
 -#}
 {%- macro decoded(relation, format, dialect=none, raw_columns=none, declared=[]) -%}
     {%- set fmt = spark_cdc._format(format, dialect, 'decoded') -%}
@@ -56,7 +56,7 @@ select
 from {{ spark_cdc._last_changes(fmt) }}
 {%- endmacro -%}
 
-{#- The columns with such texts, as a model names them: of the row before only where the row itself has nothing. -#}
+{#- The columns with such texts, as a model names them. The row before counts only if the row itself has none. -#}
 {%- macro _names_of_no_values(is_no_value) -%}
     {%- set names = "map_keys(map_filter({}, (name, text) -> " ~ is_no_value ~ '))' -%}
     {%- set of_row, of_before = names | replace('{}', 'image'), names | replace('{}', 'before') -%}

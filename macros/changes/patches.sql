@@ -3,7 +3,7 @@
     `op` (set, unset, truncate), `path`, which begins with the column's name, and `value` or `size`.
 -#}
 
-{#- The declared columns that hold a nested value as its text, or parsed. A name with a dot may be a path as well. -#}
+{#- The declared columns that hold a nested value as its text, or parsed. A name with a dot may also be a path. -#}
 {%- macro _patchable(columns, key) -%}
     {%- set found = [] -%}
     {%- for column in columns if column.name not in key and '.' not in column.name -%}
@@ -26,8 +26,8 @@
 {%- endmacro -%}
 
 {#-
-    SQL: all columns of which an update changes parts that it cannot change, each with the first path, NULL of none. A column that
-    holds no nested value has no parts, and no server changes a value and a part of it in one update.
+    SQL: all columns with patches that cannot be applied, each with the first path; NULL if there are none. A column that does
+    not hold a nested value has no parts, and no server changes a value and a part of it in one update.
 -#}
 {%- macro _wrong_patches(columns, patchable) -%}
     {%- set names = [] -%}

@@ -1,11 +1,11 @@
 {#-
-    The CTEs `row_changes` (one row is one change of one source row, images as texts); where a format sends an update as two
-    messages, `paired_changes`. The last of them has the name that `_last_changes` gives. They read the CTE `message_rows`.
-    `columns` are those that are declared, where they are typed afterwards.
+    The CTEs `row_changes` (one row per change of one source row, values as texts) and, if a format sends an update as two
+    messages, `paired_changes`. `_last_changes` returns the name of the last one. They read the CTE `message_rows`. `columns`
+    are the declared columns, if the changes are typed afterwards.
 
-    `sequence` is the vendor's order in parts, then the offset, then the position in the message: an array, because arrays
-    compare part by part and one type serves every format. It has one part more, 0, of a row that `_continues_in_message`: an old
-    key ends at the sequence without its last part, here after the rows before this one and else before all rows of the message.
+    `sequence` is an array of the vendor's order in parts, then the offset, then the position in the message: arrays compare
+    part by part, and one type serves every format. It has one more part, 0, if the row `_continues_in_message`. An old key ends
+    at the sequence without its last part: for such a row after the rows before it, else before all rows of the message.
 -#}
 {%- macro _row_changes(fmt, where, columns=none, key=[]) -%}
     {%- set header, rows = fmt.header, fmt.rows -%}
@@ -77,7 +77,7 @@ row_changes as (
 )
 {%- if header.splits_updates %},
 
-{#- A part as a value that can be compared: a map cannot. -#}
+{#- An update part as a value that can be compared: Spark cannot compare maps. -#}
 {%- set before_as_text = spark_cdc._part_to_compare('before', columns) %}
 {%- set after_as_text = spark_cdc._part_to_compare('image', columns) %}
 updates_by_part as (
@@ -110,8 +110,8 @@ updates_by_part as (
 ),
 
 {#-
-    A pair is one update under the order of its second part; a part without its partner keeps its mark. Which of several
-    different parts belong together nobody knows.
+    A pair is one update with the order of its second part; a part without its partner keeps its mark. If there are several
+    different parts, nobody knows which of them belong together.
 #}
 paired_changes as (
 
@@ -151,7 +151,7 @@ paired_changes as (
     {{- return('paired_changes' if fmt.header.splits_updates else 'row_changes') -}}
 {%- endmacro -%}
 
-{#- The row of a part as something that can be compared: a map cannot. -#}
+{#- The row of an update part as a value that can be compared: Spark cannot compare maps. -#}
 {%- macro _part_to_compare(row, columns) -%}
     {%- if not columns -%}
         {{- return('sort_array(map_entries(' ~ row ~ '))') -}}

@@ -1,9 +1,11 @@
 {#-
-    Whether a row of a message goes on from an earlier row of it: that one changed the row in place, or gave it the key that it
-    leaves now. Its old key then ends after that earlier row, and not, as that of rows which change places, before all rows.
+    Whether a row of a message continues an earlier row of the same message: the earlier row changed the same row in place, or
+    gave it the key that this row now changes. The old key then ends after that earlier row. If rows swap keys, it ends before
+    all rows.
 
-    Rows that change places hold other values than the row whose key they take, or the keys go round, each left by one row.
-    Evaluated for updates of the key that are not the first row of their message. `overlays` as `_format` has it, `key` as names.
+    Rows swap keys if each holds other values than the row whose key it takes, or if the keys go round and each is left by
+    exactly one row. Evaluated only for updates of the key that are not the first row of their message. `overlays`: see
+    `_format`; `key` is a list of names.
 -#}
 {%- macro _continues_in_message(overlays, key) -%}
     {%- set new_key, old_key = [], [] -%}

@@ -1,15 +1,15 @@
 {#-
-    What becomes of a stored table whose model no longer declares the columns that it has. config(on_schema_change=...) says
-    it, for changes models, cdc_current and cdc_history alike:
+    How a stored table follows its model when the declared columns change. config(on_schema_change=...) decides, for changes
+    models, cdc_current and cdc_history alike:
 
-    ignore              dbt's default. A column that is new in the model is left out, with a warning in each run
-    fail                any difference stops the model, before anything is written
-    evolve              new columns are added, types are widened where the table's format can. `append_new_columns`, dbt's word,
+    ignore              dbt's default. A new column of the model is left out, with a warning in each run
+    fail                any difference stops the model before anything is written
+    evolve              new columns are added, and types are widened if the table's format can. `append_new_columns`, dbt's word,
                         means the same
     sync_all_columns    evolve, and columns that the model no longer has are dropped
 
-    In the rows that are there an added column counts as not carried by their messages (`_cdc_missing_columns`): absent is not null. A type
-    that cannot be widened in place and a new column of the key stop the model, whatever the word: values would be guessed.
+    In stored rows an added column counts as missing from their messages (`_cdc_missing_columns`): absent is not null. A type
+    that cannot be widened in place and a new key column always stop the model: values would be guessed.
 -#}
 {%- macro _on_schema_change(macro, chosen) -%}
     {%- set words = {
@@ -20,7 +20,7 @@
     {{- return(words[chosen or 'ignore']) -}}
 {%- endmacro -%}
 
-{#- What differs: both arguments are mappings of names to types. -#}
+{#- The differences: both arguments are mappings of names to types. -#}
 {%- macro _schema_differences(declared, stored, file_format) -%}
     {%- set found = {'added': {}, 'removed': {}, 'widened': {}, 'unfit': {}} -%}
     {%- for name, type in declared.items() -%}
@@ -38,7 +38,7 @@
     {{- return(found) -}}
 {%- endmacro -%}
 
-{#- Stops or warns as the policy says; what it lets pass may be written by `_evolve_table`. -#}
+{#- Stops or warns as the policy says; `_evolve_table` writes the differences that it allows. -#}
 {%- macro _judge_schema(macro, policy, found, declared, stored, relation, key) -%}
     {%- set refused = dict(found.unfit) -%}
     {%- if policy in ['ignore', 'fail'] -%}
@@ -48,7 +48,7 @@
     {%- for name in refused -%}
         {%- do differences.append('`' ~ name ~ '` is ' ~ declared[name] ~ ' in the model and ' ~ stored[name] ~ ' in the table') -%}
     {%- endfor -%}
-    {#- Iceberg 1.12 cannot describe a table that has got a variant, until a row has it. -#}
+    {#- Iceberg 1.12 cannot describe a table with a new variant column until a row has a value in it. -#}
     {%- set cannot_come = 'variant' if spark_cdc._file_format(relation) == 'iceberg' and policy != 'ignore' -%}
     {%- for name in found.added if policy == 'fail' or name in key or declared[name] == cannot_come -%}
         {%- do differences.append('`' ~ name ~ '` (' ~ declared[name] ~ ') is not in the table') -%}
@@ -80,9 +80,9 @@
 {%- endmacro -%}
 
 {#-
-    Alters the table. Old rows are marked first and the top-level column comes last: after a crash in between it is still
-    missing, and the next run does all of it again. `live_rows` says which rows a message may have left the column out of;
-    `nested` names a struct that has the same columns, as {name: its fields}; `has_text` see `_mark_absent`.
+    Alters the table. Old rows are marked first, and the top-level column is added last: if the run fails in between, the column
+    is still missing and the next run does all of it again. `live_rows` is a condition on the rows whose messages may lack the
+    column; `nested` names a struct that has the same columns, as {name: its fields}; `has_text`: see `_mark_absent`.
 -#}
 {%- macro _evolve_table(relation, policy, found, file_format, live_rows, nested={}, has_text=false) -%}
     {%- if policy not in ['evolve', 'sync_all_columns'] -%}{{- return(none) -}}{%- endif -%}
@@ -94,7 +94,7 @@
     {%- if found.widened and file_format == 'delta' -%}
         {%- do spark_cdc._alter(relation, "set tblproperties ('delta.enableTypeWidening' = 'true')") -%}
     {%- endif -%}
-    {#- Delta asks for these before the first column of such a type comes to a table that is there. -#}
+    {#- Delta needs these features before an existing table can get its first column of such a type. -#}
     {%- for type, feature in {'timestamp_ntz': 'timestampNtz', 'variant': 'variantType'}.items()
         if file_format == 'delta' and type in found.added.values() -%}
         {%- do spark_cdc._alter(relation, "set tblproperties ('delta.feature." ~ feature ~ "' = 'supported')") -%}

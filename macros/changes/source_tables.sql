@@ -1,4 +1,4 @@
-{#- Condition on an envelope: it is of the source tables that the arguments of `changes` name. -#}
+{#- Condition on an envelope: it belongs to the source tables that the arguments of `changes` name. -#}
 {%- macro _name_condition(database, schema, table) -%}
     {%- set parts = [] -%}
     {%- for column, name in [('database_name', database), ('schema_name', schema), ('table_name', table if table != '*' else none)]
@@ -16,24 +16,24 @@
     {{- return(column ~ ' = ' ~ spark_cdc._literal(name)) -}}
 {%- endmacro -%}
 
-{#- The condition of a changes model that is there, from what it has noted. -#}
+{#- The condition of an existing changes model, from the arguments in its meta. -#}
 {%- macro _condition_of(changes) -%}
     {%- set noted = changes.config.meta['spark_cdc.arguments'] -%}
     {{- return('(' ~ spark_cdc._name_condition(noted.database or none, noted.schema or none, noted.table) ~ ')') -}}
 {%- endmacro -%}
 
-{#- What it reads, in words. -#}
+{#- The source tables that it reads, for a sentence. -#}
 {%- macro _tables_of(changes) -%}
     {%- set noted = changes.config.meta['spark_cdc.arguments'] -%}
     {{- return([noted.database, noted.schema, noted.table] | select | join('.')) -}}
 {%- endmacro -%}
 
-{#- Whether a model is of several source tables, so that the source table of a row is part of its key. -#}
+{#- Whether a model reads several source tables, so that a row's source table is part of its key. -#}
 {%- macro _has_source_table(database, schema, table) -%}
     {{- return(spark_cdc._is_pattern(database) or spark_cdc._is_pattern(schema) or spark_cdc._is_pattern(table)) -}}
 {%- endmacro -%}
 
-{#- Whether a name stands for several source tables. A star alone is no name: it says that the messages have none. -#}
+{#- Whether a name matches several source tables. A star alone is not a pattern: it says that the messages name no table. -#}
 {%- macro _is_pattern(name) -%}
     {{- return(name is string and '*' in name and name != '*') -}}
 {%- endmacro -%}

@@ -1,7 +1,7 @@
 {#-
-    The CTE `typed_changes`: images of texts -> the declared columns and the contract's columns.
+    The CTE `typed_changes`: rows of texts -> the declared columns and the contract's columns.
 
-    A value that is there but does not fit its declared type exactly makes the row an error.
+    If a value does not fit its declared type exactly, the row is an error.
 -#}
 {%- macro _typed_changes(source, fmt, key, columns, time_zone, has_source_table=false) -%}
     {%- set header, rows = fmt.header, fmt.rows -%}
@@ -10,7 +10,7 @@
     {#- The two parts of an update are two messages. -#}
     {%- set message_before = 'before_value' if header.splits_updates else 'value' -%}
     {%- set names = columns | map(attribute='literal') | join(', ') -%}
-    {#- What is wrong with a column, and what names it: of the row before only where the row itself has nothing. -#}
+    {#- What is wrong with each column. An error in the row before is named only if the row itself has none. -#}
     {%- set keyless, unfit, scales, may_be_absent = [], [], [], [] -%}
     {%- for column in columns -%}
         {%- set declaration = spark_cdc._declaration(column) -%}
@@ -125,7 +125,7 @@ typed_changes as (
         case when before is not null then named_struct(
             {%- for column in columns %}
             {%- set value = 'typed_before.' ~ column.quoted %}
-            {#- What `before` leaves out is what the row has. -#}
+            {#- A column that `before` leaves out has the value of the row. -#}
             {%- if overlays or rows.keeps_key and column.name in key %}
             {%- set value = 'if(map_contains_key(before, ' ~ column.literal ~ '), ' ~ value ~ ', typed_row.' ~ column.quoted ~ ')' %}
             {%- endif %}
@@ -189,7 +189,7 @@ typed_changes as (
     {{- return('when size(' ~ names ~ ') > 0 then ' ~ spark_cdc._error_of('unexpected_structure', detail)) -}}
 {%- endmacro -%}
 
-{#- SQL of a value. A number is no bytes, in whatever format: of a Python function's own texts none is one. -#}
+{#- SQL of a value. A number without quotes is never bytes. The texts of a Python function never have such numbers. -#}
 {%- macro _decoded(fmt, text, column, time_zone, message='value') -%}
     {%- set typed = fmt.value(text, column, time_zone, fmt.dialect) -%}
     {%- if fmt.rows.exact or fmt.rows.plain_text -%}
@@ -202,7 +202,9 @@ typed_changes as (
     {{- return(column.name ~ ': ' ~ column.type ~ (' from ' ~ column.encoding if column.encoding else '')) -}}
 {%- endmacro -%}
 
-{#- SQL: all names of which the condition holds, with commas between, NULL of none. Of each mapping in `found` the first counts. -#}
+{#-
+    SQL: all names whose condition is true, separated by commas, or NULL. In each mapping of `found` the first true one counts.
+-#}
 {%- macro _named(found) -%}
     {%- set names = [] -%}
     {%- for conditions in found -%}

@@ -1,4 +1,4 @@
-{#- Stands in for a Kafka sink: lands the lines of a file of sample messages that have not landed. -#}
+{#- Replaces a Kafka sink: lands the lines of a file of sample messages that have not landed yet. -#}
 {%- macro sample_messages(file) -%}
 with lines as (
 

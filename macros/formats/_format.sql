@@ -1,6 +1,6 @@
 {#-
-    The formats that macros take and their dialects; the first dialect is the default. A project that brings a format of its
-    own says so with a `spark__formats` macro that returns this mapping and one more entry.
+    The formats and their dialects; the first dialect is the default. To add a format of its own, a project defines a macro
+    `spark__formats` that returns this mapping and one more entry.
 -#}
 {%- macro formats() -%}
     {{- return(adapter.dispatch('formats', 'spark_cdc')()) -}}
@@ -26,103 +26,103 @@
 {%- endmacro -%}
 
 {#-
-    A format as all stages know it: one mapping, which only this macro makes and checks, once for a query, and which is passed on as
-    the one argument `fmt`. Its fields:
+    One format as a mapping, the argument `fmt` of all stages. Only this macro makes and checks it, once for a query. Its
+    fields:
 
     name          the format's name, a key of `formats()`
-    dialect       the dialect; the format's first where the model names none, and none where the format has no dialects
+    dialect       the dialect; the format's first if the model names none; none if the format has no dialects
     named_dialect the dialect as the model names it, or none
     schema        the envelope's fields as a from_json struct
     schema_without_types
                   the same; the columns' types may be missing
-    header        what `<format>_header` gives, see below; none for each part that it leaves out
-    rows          what `<format>_rows` gives, likewise
+    header        what `<format>_header` returns, see below; none for each part that it leaves out
+    rows          what `<format>_rows` returns, likewise
     value         the macro `<format>_value`
     may_not_be_plain, plain_text
                   the macros `<format>_may_not_be_plain` and `<format>_plain_text`, of a format whose rows have `plain_text`
 
-    `macro` is the public macro whose arguments `format` and `dialect` are.
+    `macro` is the public macro that has the arguments `format` and `dialect`.
 
-    A format gives four macros, found by dispatch, so that a project may add a format of its own. Their `dialect` is a dialect of
-    `formats()`, or none of a format without any:
+    A format defines the macros below. Dispatch finds them, so that a project can add a format of its own. Their `dialect` is a
+    dialect of `formats()`, or none if the format has no dialects.
 
     `<format>_schema(dialect, with_types)`
-                  the envelope's fields as a from_json struct; row images as map<string, string>. Without `with_types` the columns'
-                  types may be left out, if the format can do without
+                  the envelope's fields as a from_json struct; rows as map<string, string>. Without `with_types` a format that can
+                  do without the columns' types leaves them out
     `<format>_header(dialect)`, `<format>_rows(dialect)`
                   mappings of parts
     `<format>_value(text, column, time_zone, dialect)`
-                  SQL of a value as the format writes one of the declared type: mostly `value` with an encoding of the format's own
+                  SQL of a value of the declared type, from the text that the format writes: mostly `value` with an encoding of
+                  the format's own
     `<format>_may_not_be_plain(columns)`, `<format>_plain_text(columns, dialect)`
-                  only of a format whose rows have `plain_text`: a condition on a change, and SQL over `text` and `name` that makes the
-                  text of a column plain
+                  only of a format whose rows have `plain_text`: a condition on a change, and SQL over `text` and `name` that makes
+                  the text of a column plain
 
-    The header's SQL expressions over `message`: kind and what `_header_columns` lists, and
+    The header has SQL expressions over `message`: `kind`, the columns of `_header_columns`, and
 
     errors        see `_first_error`
-    event         what all others may read by that name
-    beside_event  a mapping of further names to expressions over the same, which all others may read, too; not of an event that
-                  calls Python
-    statement     a mapping: SQL of the `text` of an SQL statement, and of the `table` and the `qualifier` (its database or schema)
-                  that it must name to be a truncate; both may be missing. All others but `event` may then read `statement` and
+    event         an expression that all others may read as `event`
+    beside_event  a mapping of further names to expressions that all others may read by these names; not if the event calls Python
+    statement     a mapping: the `text` of an SQL statement, and the `table` and the `qualifier` (its database or schema) that it
+                  must name to be a truncate; both may be missing. All others but `event` may then read `statement` and
                   `statement_kind`, see parse/statements.sql
-    nested        the keys of an object below the message, which may not occur twice
+    nested        the keys of an object inside the message; a key that occurs twice is an error
     nested_in     the name of that object
-    kind_of_null  the kind of a Kafka null, where it is not always a tombstone
-    error_of_null the error of one, an expression as `_error` makes it, or NULL
-    document      where a message is no JSON, an expression over the raw `value`, mostly a Python function, that gives it as JSON
-                  text. That text is `value` from then on, also in a messages model
+    kind_of_null  the kind of a message whose value is null in Kafka, if it is not always a tombstone
+    error_of_null the error of such a message, as `_error` makes it, or NULL
+    document      if a message is not JSON: an expression over the raw `value`, mostly a Python function, that returns it as JSON
+                  text. That text replaces `value`, also in a messages model
 
-    And what is true, or left out:
+    Further parts of the header are `true` or left out:
 
-    event_calls_python  the event is then evaluated once, below all filters
+    event_calls_python  the event is evaluated once, before all filters
     splits_updates      an update may be two messages
     names_table         a row or a truncate without a table is an error
 
-    `type_codes` names the vendor whose types `cdc_type` knows the columns by, where that is not the format's own name.
+    `type_codes` names the vendor under which `cdc_type` knows the column types, if it is not the format's own name.
 
-    The parts of the rows are plain SQL expressions over `message`, evaluated for messages of kind `rows`; of `overlays`,
-    `keeps_key`, `exact`, `plain_text` and `long_numbers`, which say how others are read, `true` or nothing:
+    The parts of the rows are plain SQL expressions over `message`, evaluated for messages of kind `rows`. `overlays`,
+    `keeps_key`, `exact`, `plain_text` and `long_numbers` say how other parts are read: they are `true` or left out.
 
-    each      a list in which each element is one row, where a message holds several; the others then also read `element`
-              and `position`
+    each      a list in which each element is one row, if a message holds several; the others may then also read `element` and
+              `position`
     op        insert, update, delete or snapshot
-    image     the row as map<string, string>: after the change, or of a delete as it was
-    before    the row before an update or a delete, as map<string, string>; null where the message does not tell
-    overlays  true where `before` has only what differs from `image`
-    keeps_key true where a column of the key that `before` lacks is the one of `image`: of a key no column is NULL, so it did not
-              change. What else `before` lacks is unknown
+    image     the row as map<string, string>: after the change, or the deleted row
+    before    the row before an update or a delete, as map<string, string>; null if the message does not have it
+    overlays  true if `before` has only the columns that differ from `image`
+    keeps_key true if a key column that `before` lacks did not change and has its value in `image`: no key column is NULL. The
+              other columns that `before` lacks are unknown
     update_part  'before' or 'after' for one of the two messages of an update, else null
-    complete  true where `image` is the whole row, so that a column which is not in it is null and not merely absent
+    complete  true if `image` is the whole row: a column that it lacks is then null, and not absent
     absent_is_error
-              true where nothing tells if a column that is not in `image` became null or was not changed. Of a format that sends
-              an update as two messages an expression over `before` and `image` of the pair
-    patches   of an update that changes parts of values, map<string,string> of column -> what is done to its parts, as
-              `cdc_mongo_patched` reads it
-    old_key   of an update, the map that has the key before it; only its names are kept. A column of the model's key
-              that is not in it had a value that nobody knows, and the old row would stay. Null where the message has no such map
+              true if nothing shows whether a column that `image` lacks became null or was not changed. If the format sends an
+              update as two messages: an expression over `before` and `image` of the pair
+    patches   of an update that changes parts of values: map<string,string> of column -> the changes of its parts, as
+              `cdc_mongo_patched` reads them
+    old_key   of an update, the map that has the key before it; only its names are kept. If it lacks a key column of the model,
+              nobody knows which old row to delete. Null if the message has no such map
     value_names
-              a regular expression of the name that a column's value stands after in the message, with {} for the columns'
-              own names; it may be left out where it is just that
-    exact     true where every text of an image is the source's own already, because the format writes its numbers in quotes
-              or reads them with a Python function: no number is then put in quotes. Such a function has to say so, because
-              Spark refuses a Python function inside a lambda. With `each` no expression here may call one: `event` may
+              a regular expression of the name in front of a column's value in the message, with {} for the column's own name;
+              left out if it is that name
+    exact     true if every text of a row is the source's own, because the format writes its numbers in quotes or reads them
+              with a Python function: no number is then put in quotes. A format with such a function must set it, because Spark
+              rejects a Python function inside a lambda. With `each` only `event` may call a Python function
     old_key_told_apart
-              a condition on an update that changes the key: the old key is deleted by a message of its own, which may be in another
+              a condition on an update that changes the key: a message of its own deletes the old key, perhaps in another
               partition. The position is -1 then: see `_key_operations`
     type_scale
-              the scale of a decimal in the type that the message names, an expression over {}; it gives '' where there is none. Of a
-              column that says `from base64` another scale than the declared one is an error that names both
-    no_value  a condition on {}, the text of a column, on which it is no value of any type, so that `decoded` may not show it as one
+              the scale of a decimal in the type that the message names, an expression over {}; '' if there is none. If a column
+              `from base64` is declared with another scale, the row is an error that names both
+    no_value  a condition on {}, the text of a column, that no value of any type meets, so that `decoded` does not show it as one
     op_columns_of_others
-              a list of the operation columns of other tools that the message has, null of none: each that the model does not
-              declare makes the row an error, because its value would be lost
+              a list of the operation columns of other tools in the message, null if there is none. If the model does not declare
+              one of them, the row is an error, because its value would be lost
     plain_text
-              true where a value's text may be another than databases write, by the type that the message names for its column:
-              `<format>_plain_text` makes it plain where `<format>_may_not_be_plain`, and asks if a number stands in quotes. Of other
-              formats a bare one is no bytes
+              true if a value's text may differ from what databases write, depending on the type that the message names for its
+              column: `<format>_plain_text` makes it plain where `<format>_may_not_be_plain`, and checks whether a number stands
+              in quotes. In other formats a number without quotes is never bytes
     long_numbers
-              true where the format writes numbers of more than 1,000 digits: see `_without_long_numbers`
+              true if the format writes numbers of more than 1,000 digits: see `_without_long_numbers`
 -#}
 {%- macro _format(format, dialect=none, macro='messages') -%}
     {%- set formats = spark_cdc.formats() -%}
@@ -171,8 +171,8 @@
 {%- endmacro -%}
 
 {#-
-    All known parts, none for what `parts` leaves out. Of a project's own format too: a part whose name has a slip would do nothing,
-    silently.
+    All known parts, none for each that `parts` leaves out. An unknown part is an error: a misspelled part would silently do
+    nothing.
 -#}
 {%- macro _known_parts(macro, parts, known) -%}
     {%- for name in parts -%}
@@ -184,8 +184,8 @@
 {%- endmacro -%}
 
 {#-
-    Condition on a row of a messages model: changes of a key arrive in the order of their positions in the source's log, which
-    therefore do not go back unless the log is another one.
+    Condition on a row of a messages model: a key's changes arrive in the order of their positions in the source's log.
+    Positions therefore only go back if the log was replaced.
 -#}
 {%- macro _has_position_in_log() -%}
     {{- return("format in ('debezium', 'kafka_river_canal')") -}}

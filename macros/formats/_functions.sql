@@ -1,4 +1,4 @@
-{#- The formats that Python functions read, which not every session has. -#}
+{#- The formats that Python functions read. Not every session has these functions. -#}
 
 {#- `sql` is the model's query. A Thrift server, for example, has no session that could register Python functions. -#}
 {%- macro _require_functions(macro, format, sql) -%}
@@ -13,7 +13,7 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{#- The functions that models call, without `cdc_`. -#}
+{#- The functions that models call, without the prefix `cdc_`. -#}
 {%- macro _function_names() -%}
     {{- return(['dts_avro', 'mongo_fields', 'mongo_update', 'mongo_update_description', 'mongo_patched']) -}}
 {%- endmacro -%}

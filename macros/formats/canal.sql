@@ -1,14 +1,13 @@
 {#-
-    Canal JSON (FlatMessage): many rows in a message, images of texts, a partial image of the old values.
+    Canal JSON (FlatMessage): many rows in a message, values as texts, only the changed values of the row before.
     Facts: github.com/alibaba/canal, MQMessageUtils, LogEventConvert and FlatMessage; docs/formats/canal.md.
 
-    Order: (offset, position in the message). `id` is shared by the messages of a batch and starts again with the server,
-    `es` is whole seconds of the statement: neither orders anything. Messages of one key stand in one partition, as Canal
-    sends them.
+    Order: (offset, position in the message). All messages of a batch share `id`, which starts again with the server; `es` is
+    whole seconds of the statement: neither orders changes. Messages of one key are in one partition, as Canal sends them.
 
     Dialects, the products that write the same fields: `canal` (default), `ticdc` (ordered by `_tidb.commitTs`), `tencent`,
-    `dts` (Alibaba Cloud), `flink`, `seatunnel`, `oms` (OceanBase), `cloudcanal`, `dataarts` (Huawei). What each writes in
-    another way stands in docs/formats/canal.md.
+    `dts` (Alibaba Cloud), `flink`, `seatunnel`, `oms` (OceanBase), `cloudcanal`, `dataarts` (Huawei). docs/formats/canal.md
+    lists the differences.
 -#}
 {%- macro default__canal_schema(dialect, with_types) -%}
 struct<
@@ -35,7 +34,7 @@ struct<
     {%- set control = ['GTID', 'XACOMMIT', 'XAROLLBACK'] + heartbeats -%}
     {%- set commit_ts = spark_cdc._whole_number("message._tidb['commitTs']") -%}
     {%- set may_be_ticdc = dialect in ['canal', 'ticdc'] -%}
-    {#- A message above the broker's limit names the key alone, or the place where the row was put. -#}
+    {#- If a message exceeds the broker's limit, TiCDC sends the key alone, or the place where it put the row. -#}
     {%- set key_alone = "(message.type in ('INSERT', 'UPDATE') and (coalesce(message._tidb['onlyHandleKey'], 'false') <> 'false' "
         ~ "or coalesce(message._tidb['claimCheckLocation'], '') <> ''))" -%}
     {%- set key_twice = spark_cdc._names_twice('map_keys(message._tidb)') -%}
@@ -54,20 +53,20 @@ struct<
     {%- endset -%}
     {%- set is_row = 'message.type in (' ~ spark_cdc._literals(rows) ~ ')' -%}
     {%- set list = spark_cdc._canal_list(dialect) -%}
-    {#- Of a statement that empties a table the type must say so. -#}
+    {#- If a statement empties a table, the type must say so. -#}
     {%- set statement = {
         'text': 'message.sql', 'table': "case when message.type = 'TRUNCATE' then message.`table` end", 'qualifier': 'message.database'
     } -%}
     {%- set unknown_op = {} -%}
     {%- set is_unknown = 'message.type not in (' ~ spark_cdc._literals(rows + ddl + control + ['TRUNCATE']) ~ ')' -%}
     {%- if dialect == 'cloudcanal' -%}
-        {#- The page does not list the words of a DDL: the flag says it, and the statement what it does. -#}
+        {#- The vendor's page does not list the types of a DDL: the flag marks it, and the statement shows its effect. -#}
         {%- set is_unknown = is_unknown ~ " and not (coalesce(message.isDdl, false) and trim(message.sql) <> '')" -%}
         {%- do unknown_op.update({
             'sql: a statement that changes rows': "message.isDdl and statement_kind = 'changes_rows'"
         }) -%}
     {%- elif dialect == 'oms' -%}
-        {#- `sql` is said to be empty: of these words QUERY alone may stand for a truncate. -#}
+        {#- The page says that `sql` is empty: of these types only QUERY may be a truncate. -#}
         {%- do unknown_op.update({
             'sql: missing, and a QUERY may be a TRUNCATE': "message.type = 'QUERY' and coalesce(trim(message.sql), '') = ''"
         }) -%}
@@ -108,7 +107,7 @@ struct<
     {%- do unexpected_structure.update(spark_cdc._rules_of_names({'database': 'message.database', 'table': 'message.`table`'})) -%}
     {%- set missing_rows = {} -%}
     {%- if dialect not in ['cloudcanal', 'flink', 'seatunnel'] -%}
-        {#- DRS has such a row too, with other values, so it is read only where the dialect is named. -#}
+        {#- DRS has such a row too, with other values, so it is read only if the user names the dialect. -#}
         {%- do missing_rows.update({
             'data: no row; old has it, as in the dialects flink and cloudcanal and in the format drs': "message.type = 'DELETE' and "
                 ~ 'coalesce(size(message.data), 0) < 1 and ' ~ spark_cdc._holds_a_row('message.old')
@@ -122,7 +121,7 @@ struct<
         ('data' if dialect == 'seatunnel' else 'data[]') ~ ': a row without columns': is_row ~ ' and exists(' ~ list
             ~ ', image -> coalesce(size(image), 0) < 1)',
     }) -%}
-    {#- DRS has Canal's fields beside this one, and another order, other binaries and another row before. -#}
+    {#- DRS has Canal's fields and this one, but another order, other binaries and another row before. -#}
     {%- set errors = {
         'wrong_format': {
             'type: missing': 'message.type is null',
@@ -156,7 +155,9 @@ struct<
         {%- set key_columns = 'case when size(array_except(message.pkNames, map_keys(get(message.data, 0)))) = 0 '
             ~ 'then message.pkNames end' -%}
     {%- endif -%}
-    {#- Tencent writes seconds in DDL and milliseconds in rows: as milliseconds 11 digits would be before any MySQL. -#}
+    {#-
+        Tencent writes seconds in DDL and milliseconds in rows: 11 digits of milliseconds would be a time before MySQL existed.
+    -#}
     {%- set es = 'case when message.es between -99999999999 and 99999999999 then message.es * 1000 else message.es end'
         if dialect == 'tencent' else 'message.es' -%}
     {{- return({
@@ -178,8 +179,8 @@ struct<
 {%- endmacro -%}
 
 {#-
-    The rows of a message. A row that CloudCanal or Flink CDC before 3.3 deletes may stand in `old` alone: it can mean no other
-    row. SeaTunnel 2.3.5 writes the row itself in the place of the list.
+    The rows of a message. CloudCanal, and Flink CDC before 3.3, may write a deleted row in `old` alone: no other row can be
+    meant. SeaTunnel 2.3.5 writes the row itself instead of a list.
 -#}
 {%- macro _canal_list(dialect) -%}
     {%- if dialect in ['cloudcanal', 'flink'] -%}
@@ -192,20 +193,20 @@ struct<
 {%- endmacro -%}
 
 {#-
-    `old` lists what changed (some dialects list all): the row before is `data` overlaid by `old`, by key presence. Flink always
-    lists all, but may be told to leave out nulls: what one of the two rows lacks is then unknown.
+    `old` lists the changed columns (some dialects list all): the row before is `data` overlaid by the keys of `old`. Flink
+    always lists all, but can be set to leave out nulls: a column that one of the two rows lacks is then unknown.
 -#}
 {%- macro default__canal_rows(dialect) -%}
     {%- set overlays = dialect not in ['flink', 'seatunnel'] -%}
     {%- set deleted = 'cast(map() as map<string,string>)' if overlays else 'element' -%}
     {%- set before = 'get(message.old, position)' -%}
     {%- if dialect == 'cloudcanal' -%}
-        {#- As in its own format, an old row without columns tells nothing. -#}
+        {#- As in its own format, a row before without columns means that it is not known. -#}
         {%- set before = 'case when size(' ~ before ~ ') > 0 then ' ~ before ~ ' end' -%}
     {%- endif -%}
     {%- set leaves_out_nulls = "message.type = 'UPDATE' and "
         ~ 'size(array_except(map_keys(get(message.old, position)), map_keys(element))) > 0' -%}
-    {#- OMS writes `old` of every update. -#}
+    {#- OMS writes `old` in every update. -#}
     {%- set key_unknown = "case when message.type = 'UPDATE' and get(message.old, position) is null "
         ~ 'then cast(map() as map<string,string>) end' -%}
     {{- return({
@@ -221,8 +222,8 @@ struct<
 {%- endmacro -%}
 
 {#-
-    Binaries are Latin-1 characters; ENUM and SET are numbers, whose labels stand in mysqlType. Where a product's page does not
-    say how it writes binaries, none fits until the column says `from ...`.
+    Binaries are Latin-1 characters; ENUM and SET are numbers, whose labels are in mysqlType. If a product's page does not say
+    how it writes binaries, none fits until the column declares `from ...`.
 -#}
 {%- macro default__canal_value(text, column, time_zone, dialect) -%}
     {%- if dialect == 'oms' and column.encoding in ['enum', 'set'] -%}

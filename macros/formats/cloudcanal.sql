@@ -1,10 +1,10 @@
 {#-
     CloudCanal JSON, the default message of CloudCanal's Kafka, RocketMQ and RabbitMQ targets: many rows of one table in a
-    message, each with its old row at the same place of a second list.
+    message; a second list has the row before of each, at the same position.
     Facts: clougence.com/cc-doc/reference/kafka_msg_format_type; docs/formats/cloudcanal.md.
 
-    Order: (offset, position in the message). `bid` counts batches, is 0 in all of the vendor's samples and is nowhere said to
-    order; `execTs` is whole seconds of the statement. Messages of one key must stand in one partition.
+    Order: (offset, position in the message). `bid` counts batches; it is 0 in all of the vendor's samples, and no page says
+    that it orders. `execTs` is whole seconds of the statement. Messages of one key must be in one partition.
 -#}
 {%- macro default__cloudcanal_schema(dialect, with_types) -%}
 struct<
@@ -29,12 +29,12 @@ struct<
     {%- set rows = ['INSERT', 'UPDATE', 'DELETE'] -%}
     {%- set known = spark_cdc._literals(rows + ['CREATE', 'ALTER', 'DROP', 'RENAME', 'TRUNCATE']) -%}
     {%- set rows = spark_cdc._literals(rows) -%}
-    {#- An older page of the vendor calls the flag `ddl`. The page does not list all words of it. -#}
+    {#- An older page of the vendor calls the flag `ddl`. The page does not list all of its actions. -#}
     {%- set is_ddl = 'coalesce(message.isDdl, message.ddl, false)' -%}
     {%- set is_data = "message.entryType = 'ROWDATA'" -%}
     {%- set is_rows = '(' ~ is_data ~ ' and message.action in (' ~ rows ~ '))' -%}
     {%- set list = spark_cdc._cloudcanal_list() -%}
-    {#- Of a statement that empties a table the action must say so. -#}
+    {#- If a statement empties a table, the action must say so. -#}
     {%- set statement = {
         'text': 'message.sql', 'table': "case when message.action = 'TRUNCATE' then message.`table` end",
         'qualifier': "coalesce(nullif(message.`schema`, ''), message.db)"
@@ -47,7 +47,7 @@ struct<
             else 'ddl'
         end
     {%- endset -%}
-    {#- What its action may be stands nowhere: one of rows, without any, does no harm. -#}
+    {#- No page lists the actions of a TRANSACTIONEND: a row action without rows does no harm. -#}
     {%- set is_end = "message.entryType = 'TRANSACTIONEND'" -%}
     {%- set errors = {
         'wrong_format': {
@@ -110,14 +110,14 @@ struct<
     }) -}}
 {%- endmacro -%}
 
-{#- The page keeps `before` for updates; a delete whose row stands in `before` alone can mean no other row. -#}
+{#- The page uses `before` for updates only; if a delete has its row in `before` alone, no other row can be meant. -#}
 {%- macro _cloudcanal_list() -%}
     {{- return("case when message.action = 'DELETE' and not " ~ spark_cdc._holds_a_row('message.data') ~ ' then message.before '
         ~ 'else message.data end') -}}
 {%- endmacro -%}
 
 {%- macro default__cloudcanal_rows(dialect) -%}
-    {#- The page shows old rows whole: one without columns tells nothing. -#}
+    {#- The page shows rows before as whole rows: one without columns means that it is not known. -#}
     {%- set before = 'case when size(get(message.before, position)) > 0 then get(message.before, position) end' -%}
     {{- return({
         'each': spark_cdc._cloudcanal_list(),
@@ -128,7 +128,7 @@ struct<
     }) -}}
 {%- endmacro -%}
 
-{#- The page does not say how binaries are written: none fits until the column says `from ...`. -#}
+{#- The page does not say how binaries are written: none fits until the column declares `from ...`. -#}
 {%- macro default__cloudcanal_value(text, column, time_zone, dialect) -%}
     {%- if column.family == 'binary' and column.encoding is none -%}
         {{- return('cast(null as binary)') -}}

@@ -1,13 +1,14 @@
 {#-
-    AWS DMS, JSON for Kafka: one row a message in `data`, what it is in `metadata`; control records tell of tables.
+    AWS DMS, JSON for Kafka: one row a message in `data`, its operation and table in `metadata`; control records are about
+    tables.
     Facts: docs.aws.amazon.com/dms/latest/userguide, "Using Apache Kafka as a target"; docs/formats/dms.md.
 
-    Order: (0 of the full load or 1 of a change, offset). The load writes to other partitions than the changes do, so it
-    cannot be ordered by offsets. stream-position is the source's own text, whose parts are documented nowhere,
-    transaction-id does not grow with the commits, and transaction-record-id counts inside one transaction only.
+    Order: (0 of the full load or 1 of a change, offset). The load writes to other partitions than the changes do, so offsets
+    cannot order it. stream-position is the source's own text, and no page documents its parts; transaction-id does not grow
+    with the commits, and transaction-record-id counts inside one transaction only.
 
-    Dialects: `dms` (default; the endpoint sends NULL and empty columns) and `nulls_left_out` (it does not: a column that is
-    not in a row is NULL, and an empty text cannot be told from it).
+    Dialects: `dms` (default; the endpoint sends NULL and empty columns) and `nulls_left_out` (it does not: a column that a row
+    lacks is NULL, and cannot be distinguished from an empty text).
 -#}
 {%- macro default__dms_schema(dialect, with_types) -%}
     {%- set columns = 'columns: map<string,struct<type: string>>, ' if with_types else '' -%}
@@ -41,7 +42,10 @@ struct<
             or ({{ type }} = 'control' and {{ op }} in ({{ spark_cdc._literals(control) }}))
         )
     {%- endset -%}
-    {#- The endpoint leaves out what is NULL or empty unless it is told not to: which of both, no message tells. -#}
+    {#-
+        The endpoint leaves out columns that are NULL or empty, unless it is set not to. No message shows which of the two they
+        are.
+    -#}
     {%- set has_partner = 'map_contains_key(message.data, substr(name, 4))' -%}
     {%- set left_out -%}
         case
@@ -106,20 +110,20 @@ struct<
 {%- endmacro -%}
 
 {#-
-    The row before stands in an object of its own or, with a prefix, among the columns. It holds what the source tells, of
-    PostgreSQL often the key alone, and may be empty.
+    The row before is an object of its own or, with a prefix, among the columns. It has what the source sends, for PostgreSQL
+    often the key alone, and may be empty.
 -#}
 {%- macro default__dms_rows(dialect) -%}
-    {#- A row before its insert has no values: with one the column is the table's. -#}
+    {#- An insert has no values before: a column with the prefix and a value is the table's own. -#}
     {%- set is_before = "startswith(name, 'BI_') and map_contains_key(message.data, substr(name, 4)) "
         ~ "and (text is null or message.metadata.operation in ('update', 'delete'))" -%}
     {%- if dialect == 'nulls_left_out' -%}
-        {#- Beside others with a partner, one without had a value and is NULL now. -#}
+        {#- If other columns with the prefix have a partner, one without a partner had a value and is NULL now. -#}
         {%- set is_before = '(' ~ is_before ~ " or startswith(name, 'BI_') and message.metadata.operation = 'update' and exists("
             ~ "map_keys(message.data), other -> startswith(other, 'BI_') and map_contains_key(message.data, substr(other, 4))))" -%}
     {%- endif -%}
-    {#- A task writes the row before in one way only: beside an object a name with the prefix is a column. -#}
-    {#- A name that occurs twice is left in the row, where it is seen; to take it into a map of its own would stop the batch. -#}
+    {#- A task writes the row before in one way only: if there is an object, a name with the prefix is a column. -#}
+    {#- A name that occurs twice stays in the row, where the check finds it; a map of its own would stop the batch. -#}
     {%- set has_prefix = "message.`before-image` is null and contains(value, '\"BI_') "
         ~ 'and size(message.data) = size(array_distinct(map_keys(message.data)))' -%}
     {%- set image = 'case when ' ~ has_prefix ~ ' then map_filter(message.data, (name, text) -> not (' ~ is_before
@@ -136,12 +140,15 @@ struct<
     {%- if dialect == 'nulls_left_out' -%}
         {{- return(dict(rows, complete='true')) -}}
     {%- endif -%}
-    {#- Where the row before has all that the row after has, a column of neither was NULL or empty before and still is. -#}
+    {#- If the row before has all columns of the row after, a column that both lack was NULL or empty before and still is. -#}
     {%- set told_before = 'coalesce(size(array_except(map_keys(' ~ image ~ '), map_keys(' ~ before ~ '))), 1) = 0' -%}
     {{- return(dict(rows, absent_is_error="message.metadata.operation = 'update' and not " ~ told_before)) -}}
 {%- endmacro -%}
 
-{#- Binaries of an Oracle source are hexadecimal after 0x; how others are written is documented nowhere, so a model says it. -#}
+{#-
+    Binaries of an Oracle source are hexadecimal after 0x. No page documents the others, so a model declares how they are
+    written.
+-#}
 {%- macro default__dms_value(text, column, time_zone, dialect) -%}
     {%- if column.family == 'binary' and column.encoding in [none, 'hex'] -%}
         {%- set digits = spark_cdc.value('substr(' ~ text ~ ', 3)', dict(column, encoding='hex'), time_zone) -%}

@@ -1,13 +1,13 @@
 {#-
-    Huawei DRS, "JSON" messages of the relational sources: Canal's field names, but a deleted row stands in `old`, binaries
-    are texts of Java byte lists, and `id` is an order.
+    Huawei DRS, "JSON" messages of the relational sources: Canal's field names, but a deleted row is in `old`, binaries are
+    texts of Java byte lists, and `id` is an order.
     Facts: support.huaweicloud.com/realtimesyn-drs/drs_03_0052.html; docs/formats/drs.md.
 
-    Order: (id, offset, position in the message): the page calls `id` an own, monotonic number of the task. `es` orders
-    nothing: of PostgreSQL it is the commit time of the transaction before.
+    Order: (id, offset, position in the message): the page calls `id` a monotonic number of the task. `es` orders nothing: for
+    PostgreSQL it is the commit time of the transaction before.
 
-    Dialects: `mysql` (default; mysqlType, also GaussDB(for MySQL)) and, with columnType, dbType and schema, `postgresql`
-    (also GaussDB), `oracle` and `sqlserver`.
+    Dialects: `mysql` (default; mysqlType, also GaussDB(for MySQL)) and, with columnType, dbType and schema, `postgresql` (also
+    GaussDB), `oracle` and `sqlserver`.
 -#}
 {%- macro default__drs_schema(dialect, with_types) -%}
     {%- set types = 'mysqlType' if dialect == 'mysql' else 'columnType' -%}
@@ -35,7 +35,7 @@ struct<
     {%- set is_ddl = "(message.type in ('DDL', 'INIT_DDL') or coalesce(message.isDdl, false))" -%}
     {%- set qualifier = 'message.database' if dialect == 'mysql' else "nullif(message.`schema`, '')" -%}
     {%- set is_truncate = "statement_kind = 'truncate'" -%}
-    {#- Of a DDL the statement alone tells what it does. The page lists no TRUNCATE: with a statement it is read as any DDL is. -#}
+    {#- Only the statement shows the effect of a DDL. The page lists no TRUNCATE: with a statement it is read like any DDL. -#}
     {%- set fault -%}
         case
             when {{ is_row }} then null
@@ -53,7 +53,7 @@ struct<
         end
     {%- endset -%}
     {%- set row_list = "case message.type when 'DELETE' then message.old else message.data end" -%}
-    {#- The page does not list the names: one that is surely of another dialect is refused. -#}
+    {#- The page does not list the names: a name that surely belongs to another dialect is rejected. -#}
     {%- set foreign = {
         'postgresql': 'mysql|mariadb|oracle|sql ?server|mongo',
         'oracle': 'mysql|mariadb|postgres|gaussdb|sql ?server|mongo',
@@ -68,7 +68,7 @@ struct<
             'dbType: a source of another dialect or format': "message.dbType rlike '(?i)" ~ foreign[dialect] ~ "'",
         }) -%}
     {%- endif -%}
-    {#- A row of the full load may well be called an INSERT by the other field. -#}
+    {#- The other field may well call a row of the full load an INSERT. -#}
     {%- set two_types -%}
         (
             message.opType <> message.type
@@ -76,7 +76,7 @@ struct<
             and not (message.type = 'INIT' and message.opType = 'INSERT')
         )
     {%- endset -%}
-    {#- `sql` is said to be empty beside a row, and the flag to say what is DDL. -#}
+    {#- The page says that `sql` is empty in a row, and that the flag marks a DDL. -#}
     {%- set unexpected_structure = {
         'opType: another operation than type': two_types,
         'data: rows, and type is not a row operation': 'not ' ~ is_row ~ ' and size(message.data) > 0',
@@ -115,7 +115,7 @@ struct<
         'fault': fault,
         'missing_position': {'id: not a whole number': '(' ~ is_row ~ ' or ' ~ is_truncate ~ ') and ' ~ sequence ~ ' is null'},
     } -%}
-    {#- Of PostgreSQL itself `es` is the time of another transaction: no time is better than a wrong one. -#}
+    {#- For PostgreSQL `es` is the time of another transaction: no time is better than a wrong one. -#}
     {%- set has_commit_time = 'message.es > 0' ~ (" and startswith(message.dbType, 'GaussDB')" if dialect == 'postgresql' else '') -%}
     {{- return({
         'kind': kind,
@@ -136,8 +136,8 @@ struct<
 {%- endmacro -%}
 
 {#-
-    `old` of MySQL is overlaid on `data`: the page shows it whole, and where a writer leaves out what did not change, as Canal
-    does, the row before is the same. PostgreSQL may know no more of an old row than its key, so nothing is put beside it.
+    For MySQL `old` is overlaid on `data`: the page shows it whole, and if a writer leaves out unchanged columns, as Canal does,
+    the row before is the same. PostgreSQL may know only the key of an old row, so nothing is added to it.
 -#}
 {%- macro default__drs_rows(dialect) -%}
     {%- set overlays = dialect == 'mysql' -%}
@@ -154,14 +154,14 @@ struct<
 {%- endmacro -%}
 
 {#-
-    Of MySQL a TIMESTAMP is seconds since 1970 with a fraction, in which 0 is the zero date and 1 the first second, and binaries
-    are Java byte lists. Of PostgreSQL binaries are hexadecimal, and an offset may lack its minutes. How Oracle's and SQL Server's
-    binaries are written stands nowhere, so a model says it: without, no binary fits.
+    For MySQL a TIMESTAMP is seconds since 1970 with a fraction, in which 0 is the zero date and 1 the first second, and
+    binaries are Java byte lists. For PostgreSQL binaries are hexadecimal, and an offset may lack its minutes. No page says how
+    binaries of Oracle and SQL Server are written, so a model declares it; otherwise no binary fits.
 -#}
 {%- macro default__drs_value(text, column, time_zone, dialect) -%}
     {%- set is_mysql = dialect == 'mysql' -%}
     {%- if column.encoding in ['enum', 'set'] -%}
-        {#- Types have no labels here. -#}
+        {#- The types have no labels here. -#}
         {{- return('cast(null as string)') -}}
     {%- elif column.encoding == 'seconds' and is_mysql -%}
         {#- A number of the source may well be 0. -#}
@@ -184,7 +184,7 @@ struct<
     {%- elif column.family in ['timestamp', 'timestamp_ntz'] -%}
         {%- set with_minutes = "regexp_replace(" ~ text ~ ", r'(:[0-9]{2}(?:\\.[0-9]+)?[+-][0-9]{2})\\z', '$1:00')" -%}
         {%- if dialect == 'sqlserver' -%}
-            {#- Its own text of a datetimeoffset has a blank before the offset. -#}
+            {#- DRS writes a datetimeoffset with a blank before the offset. -#}
             {%- set with_minutes = spark_cdc._without_blank_before_offset(with_minutes) -%}
         {%- endif -%}
         {{- return(spark_cdc.value(with_minutes, column, time_zone)) -}}

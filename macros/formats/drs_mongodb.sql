@@ -1,10 +1,10 @@
 {#-
-    Huawei DRS from MongoDB: one document a message, as the text that MongoDB's shell prints; an update holds operators or the
+    Huawei DRS from MongoDB: one document a message, as the text that MongoDB's shell prints; an update has operators or the
     whole new document. The Python functions `cdc_mongo_fields` and `cdc_mongo_update` read the texts.
     Facts: support.huaweicloud.com/realtimesyn-drs/drs_03_0052.html (JSON, DDS); docs/formats/drs_mongodb.md.
 
-    Order: clusterTime, `seconds:increment` of the oplog, as two numbers: the order of the source itself. `id` counts inside
-    one task, and starts again with the next.
+    Order: clusterTime, `seconds:increment` of the oplog, as two numbers: the order of the source itself. `id` counts inside one
+    task, and starts again with the next.
 -#}
 {%- macro default__drs_mongodb_schema(dialect, with_types) -%}
 struct<
@@ -35,7 +35,7 @@ struct<
         )
     {%- endset -%}
     {%- set kind = "case when message.op = 'DDL' then 'ddl' else 'rows' end" -%}
-    {#- recordType says what `op` was done to: a DELETE of `doc` takes a document, any other one something else. -#}
+    {#- recordType names the object of `op`: a DELETE of `doc` deletes a document, any other DELETE something else. -#}
     {%- set other_record -%}
         case message.op
             when 'INSERT' then not message.recordType <=> 'insert'
@@ -45,18 +45,21 @@ struct<
         end
     {%- endset -%}
     {#-
-        A document is a text: from_json would give an object as the text of one, with other numbers, and a field of that object may
-        have the name too. A quote inside a text is escaped.
+        A document is a text: from_json would return an object as the text of one, with other numbers, and a field of that
+        object may have the same name. A quote inside a text is escaped.
     -#}
     {%- set sequence -%}
         case when message.clusterTime rlike r'^[0-9]{1,19}:[0-9]{1,19}\z' then transform(
             split(message.clusterTime, ':'), part -> cast(part as decimal(20,0))
         ) end
     {%- endset -%}
-    {#- The page shows MongoDB; Huawei's own services of its kind have other names, as DDS: what is surely no such is refused. -#}
+    {#-
+        The page shows MongoDB; Huawei's own MongoDB services have other names, such as DDS. A name that surely is another
+        database is rejected.
+    -#}
     {%- set other_source = "coalesce(message.dbType rlike '(?i)mysql|mariadb|postgres|oracle|sql ?server|gaussdb(?!.*mongo)', "
         ~ "false)" -%}
-    {#- The page has no `where` beside what is inserted or deleted: one that agrees does no harm. -#}
+    {#- On the page an insert or a delete has no `where`: one that agrees with the document does no harm. -#}
     {%- set two_documents -%}
         case when message.op in ('INSERT', 'DELETE') and event.identity is not null then coalesce(exists(
             map_keys(event.identity),
@@ -68,7 +71,7 @@ struct<
         'value: not a document, or not an update that a server makes': 'event.document is null and event.update is null',
         'where: not a document': "nullif(message.`where`, '') is not null and event.identity is null",
     } -%}
-    {#- The server keeps a document's `_id` for life. -#}
+    {#- A document's `_id` never changes. -#}
     {%- set other_id -%}
         (
             message.recordType = 'replace' and event.identity is not null
@@ -130,7 +133,7 @@ struct<
     }) -}}
 {%- endmacro -%}
 
-{#- A shard key may lie inside a nested value: its path is no column. -#}
+{#- A shard key may be inside a nested value: its path is not a column. -#}
 {%- macro _drs_mongodb_before() -%}
     {{- return(
         "case message.op when 'UPDATE' then map_filter(event.identity, (name, typed) -> not contains(name, '.')) "
@@ -138,7 +141,7 @@ struct<
     ) -}}
 {%- endmacro -%}
 
-{#- A field that an inserted or replaced document does not have is null; one that an update does not name keeps its value. -#}
+{#- A field that an inserted or replaced document lacks is null; a field that an update does not name keeps its value. -#}
 {%- macro default__drs_mongodb_rows(dialect) -%}
     {{- return({
         'op': "case message.op when 'INSERT' then 'insert' when 'UPDATE' then 'update' else 'delete' end",

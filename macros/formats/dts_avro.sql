@@ -1,10 +1,10 @@
 {#-
-    Alibaba DTS, change tracking: one Avro record a message, without a schema beside it; images as lists of typed values in the
-    order of the record's fields. The Python function `cdc_dts_avro` gives each record as a JSON text whose images are objects.
+    Alibaba DTS, change tracking: one Avro record a message, without its schema; rows are lists of typed values in the order of
+    the record's fields. The Python function `cdc_dts_avro` returns each record as a JSON text whose rows are objects.
     Facts: the vendor's Record.avsc and subscribe SDK; docs/formats/dts_avro.md. CloudCanal writes the same records.
 
-    Order: (offset, position). A topic of DTS has one partition. `id` is only said to be unique in the stream, and
-    sourceTimestamp is whole seconds: neither orders anything.
+    Order: (offset, position). A topic of DTS has one partition. The page only says that `id` is unique in the stream, and
+    sourceTimestamp is whole seconds: neither orders changes.
 -#}
 {%- macro default__dts_avro_schema(dialect, with_types) -%}
 struct<
@@ -31,7 +31,7 @@ struct<
     {%- set names = "split(message.objectName, r'\\.')" -%}
     {%- set table_name = 'case when size(' ~ names ~ ') > 1 then '
         ~ spark_cdc._dts_avro_name('element_at(' ~ names ~ ', -1)') ~ ' end' -%}
-    {#- The statement alone tells that it empties the table; the name before the table's is what it may name beside it. -#}
+    {#- Only the statement shows that it empties the table. Its qualifier may be the name in front of the table's. -#}
     {%- set qualifier = 'case when size(' ~ names ~ ') > 1 then '
         ~ spark_cdc._dts_avro_name('element_at(' ~ names ~ ', -2)') ~ ' end' -%}
     {%- set statement = {
@@ -48,7 +48,7 @@ struct<
         end
     {%- endset -%}
     {%- set is_mark = operation ~ ' in (' ~ spark_cdc._literals(marks) ~ ')' -%}
-    {#- What stands in the place of the other row would be lost without a word. -#}
+    {#- A value at the place of the other row would be lost silently. -#}
     {%- set unexpected_structure = {
         'beforeImages: a row, and operation has none': is_mark ~ ' and size(message.beforeImages) > 0',
         'afterImages: a row, and operation has none': is_mark ~ ' and size(message.afterImages) > 0',
@@ -63,7 +63,7 @@ struct<
             ~ ") > 3 or startswith(message.objectName, '.') or contains(message.objectName, '..'))",
     } -%}
     {%- do unexpected_structure.update(spark_cdc._rules_of_seconds('sourceTimestamp', 'message.sourceTimestamp')) -%}
-    {#- What the vendor's own reader does not know is let pass only where it can hold no change of a row. -#}
+    {#- An operation that the vendor's own reader does not know is accepted only if it cannot hold a change of a row. -#}
     {%- set errors = {
         'wrong_format': {'operation: missing': operation ~ ' is null'},
         'unknown_op': {
@@ -107,7 +107,7 @@ struct<
     }) -}}
 {%- endmacro -%}
 
-{#- A dot inside a name is written as an escape, because dots part the names. -#}
+{#- A dot inside a name is written as an escape, because dots separate the names. -#}
 {%- macro _dts_avro_name(text) -%}
     {{- return("replace(" ~ text ~ ", r'\\u002E', '.')") -}}
 {%- endmacro -%}
@@ -126,7 +126,7 @@ struct<
     }) -}}
 {%- endmacro -%}
 
-{#- Everything is a text already, binaries and geometries base64; `cdc_dts_avro` says how. -#}
+{#- Everything is already a text, binaries and geometries in base64; see `cdc_dts_avro`. -#}
 {%- macro default__dts_avro_value(text, column, time_zone, dialect) -%}
     {{- return(spark_cdc.value(text, column, time_zone)) -}}
 {%- endmacro -%}

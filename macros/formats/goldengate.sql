@@ -1,12 +1,13 @@
 {#-
-    Oracle GoldenGate, JSON formatter of its Kafka handler: one row a message, whole or partial images.
+    Oracle GoldenGate, JSON formatter of its Kafka handler: one row a message, whole or partial.
     Facts: Oracle GoldenGate for Big Data, "Using the Pluggable Formatters"; docs/formats/goldengate.md.
 
-    Order: (pos, offset). pos is the place in the trail, 10 digits of the file's number and 10 of the position in it, so it
-    orders as a number. A writer without a trail (Flink) sends none: then the offset alone orders.
-    op_ts is local time or UTC, as the task was set up, and says not which: it is the time of a change only with a zone.
+    Order: (pos, offset). pos is the position in the trail, 10 digits of the file's number and 10 of the position in it, so it
+    orders as a number. A writer without a trail (Flink) sends none: then the offset alone orders. op_ts is local time or UTC,
+    depending on the task, and does not say which: it is the time of a change only with a zone.
 
-    Dialects: `operation` (default; images in before and after) and `row` (the columns beside the metadata; no row before).
+    Dialects: `operation` (default; the rows are in before and after) and `row` (the columns are among the metadata; no row
+    before).
 -#}
 {%- macro default__goldengate_schema(dialect, with_types) -%}
     {%- if dialect == 'row' -%}
@@ -31,7 +32,7 @@ struct<
     {%- set image = spark_cdc._goldengate_image(dialect) -%}
     {%- set sequence = spark_cdc._whole_number(pos) -%}
     {%- set unexpected_structure = {} -%}
-    {#- A value that is there and said to be missing: which is true cannot be known. -#}
+    {#- If a value is there and also marked as missing, nobody knows which is true. -#}
     {%- set images = {'the row': 'message'} if dialect == 'row' else {'before': 'message.before', 'after': 'message.after'} -%}
     {%- for name, image in images.items() -%}
         {%- do unexpected_structure.update({
@@ -40,7 +41,7 @@ struct<
                 ~ '[left(entry.key, length(entry.key) - 10)] is not null)'
         }) -%}
     {%- endfor -%}
-    {#- A message of the other dialect: its images would be taken for columns. -#}
+    {#- A message of the other dialect: its rows would be read as columns. -#}
     {%- if dialect == 'row' -%}
         {%- set holds_images -%}
             case
@@ -51,7 +52,7 @@ struct<
         {%- endset -%}
         {%- do unexpected_structure.update({'before or after: an object, as in the dialect operation': holds_images}) -%}
     {%- endif -%}
-    {#- A row beside the truncate of its table: nobody knows which of the two happened. -#}
+    {#- A row in the truncate of its table: nobody knows which of the two happened. -#}
     {%- set values = 'map_values(' ~ image ~ ')' if dialect == 'row'
         else 'concat(coalesce(map_values(message.before), array()), coalesce(map_values(message.after), array()))' -%}
     {%- do unexpected_structure.update({
@@ -81,7 +82,7 @@ struct<
         unexpected_structure=unexpected_structure,
         missing_position={'pos: not a whole number': pos ~ ' is not null and ' ~ sequence ~ ' is null'}
     ) -%}
-    {#- A name with a dot in it cannot be taken apart: then the whole text is the table's name. -#}
+    {#- If a name contains a dot, the parts are not certain: the whole text is then the table's name. -#}
     {%- set part = namespace(names=[]) -%}
     {%- for place in [3, 2] -%}
         {%- do part.names.append(
@@ -114,7 +115,7 @@ struct<
     {{- return("message['" ~ name ~ "']" if dialect == 'row' else 'message.`' ~ name ~ '`') -}}
 {%- endmacro -%}
 
-{#- The row of a message; of a row message what is no metadata. -#}
+{#- The row of a message; in the dialect `row` all fields that are not metadata. -#}
 {%- macro _goldengate_image(dialect) -%}
     {%- set metadata = [
         'table', 'op_type', 'op_ts', 'current_ts', 'pos', 'primary_keys', 'priamry_keys', 'tokens', 'xid', 'csn',
@@ -128,7 +129,7 @@ struct<
 {%- macro default__goldengate_rows(dialect) -%}
     {%- set op = spark_cdc._goldengate_field('op_type', dialect) -%}
     {%- set image = spark_cdc._goldengate_known(spark_cdc._goldengate_image(dialect)) -%}
-    {#- An empty object says no more of the row before than null. -#}
+    {#- An empty object means the same as null: the row before is not known. -#}
     {%- set before_update = 'cast(null as map<string,string>)' if dialect == 'row'
         else 'case when size(message.before) > 0 then ' ~ spark_cdc._goldengate_known('message.before') ~ ' end' -%}
     {{- return({
@@ -139,8 +140,8 @@ struct<
 {%- endmacro -%}
 
 {#-
-    Old versions write a column that the trail does not hold as null, with `<column>_isMissing` beside it: such a column is
-    absent and not null. Newer ones leave it out.
+    Old versions write a column that the trail does not have as null, and add `<column>_isMissing`: such a column is absent and
+    not null. Newer versions leave it out.
 -#}
 {%- macro _goldengate_known(image) -%}
     {%- set known -%}
@@ -151,12 +152,12 @@ struct<
     {{- return("case when contains(value, '_isMissing') then " ~ known ~ ' else ' ~ image ~ ' end') -}}
 {%- endmacro -%}
 
-{#- As Spark reads it: of old trails a colon stands between date and time, and a blank may stand before the offset. -#}
+{#- The text as Spark reads it: old trails have a colon between date and time, and there may be a blank before the offset. -#}
 {%- macro _goldengate_time(text) -%}
     {{- return(spark_cdc._without_blank_before_offset('regexp_replace(' ~ text ~ ", '^([0-9]{4}-[0-9]{2}-[0-9]{2}):', '$1 ')")) -}}
 {%- endmacro -%}
 
-{#- How binaries are written is not documented and differs by writer, so a model says it: without, no binary fits. -#}
+{#- No page documents how binaries are written, and writers differ, so a model declares it; otherwise no binary fits. -#}
 {%- macro default__goldengate_value(text, column, time_zone, dialect) -%}
     {%- if column.encoding is none and column.family == 'binary' -%}
         {{- return('cast(null as binary)') -}}

@@ -1,11 +1,11 @@
 {#-
-    KafkaRiverCanal (CanalX): one row a message, a list of columns {n, t, v, ...}; of an update each column tells its old value.
+    KafkaRiverCanal (CanalX): one row a message, a list of columns {n, t, v, ...}; in an update each column has its old value.
     Facts: the vendor's page "Kafka message specification"; docs/formats/kafka_river_canal.md.
 
     Order: (number of the binlog file, position in it, offset). All rows of one binlog event share the position, and arrive in
     their order. `time` is the time of the event in the binlog and orders nothing.
 
-    The columns are maps, so that a key that occurs twice in one of them is seen.
+    The columns are maps, so that the check finds a key that occurs twice in one of them.
 -#}
 {%- macro default__kafka_river_canal_schema(dialect, with_types) -%}
 struct<
@@ -22,7 +22,7 @@ struct<
 {%- macro default__kafka_river_canal_header(dialect) -%}
     {%- set position = "try_cast(regexp_extract(message.binlog, '^([0-9]+)@', 1) as decimal(20,0))" -%}
     {%- set file_number = "try_cast(regexp_extract(message.binlog, r'^[0-9]+@(?:.*[^0-9])?([0-9]+)\\z', 1) as decimal(20,0))" -%}
-    {#- Those of the message itself, its lists and columns, and those in texts. -#}
+    {#- The keys of the message itself, of its lists and columns, and of those in texts. -#}
     {%- set brackets = "2 * octet_length(value) - octet_length(replace(value, '{')) - octet_length(replace(value, '['))" -%}
     {#- A column as a struct, so that its map is searched once for each field. -#}
     {%- set cells -%}
@@ -60,7 +60,7 @@ struct<
         ))[0]
     {%- endset -%}
     {%- set committed_at = spark_cdc._instant('case when message.time > 0 then message.time end', 'milliseconds') -%}
-    {#- A key of `keys`, too; where a name has an escape, its value cannot be searched for. -#}
+    {#- A key of `keys`, too; if a name is written with an escape, its value cannot be searched for. -#}
     {%- set text = '"(?:[^"\\\\]++|\\\\.)*+"' -%}
     {%- set nested = '"(?:(?:n|v|origin_val)"\\s*+:|keys"\\s*+:\\s*+\\[(?:\\s*+(?:' ~ text ~ '|[^\\]\\[{",]++)\\s*+,)*+)\\s*+[\\[{]'
         ~ '|(?<!\\\\)(?:\\\\\\\\)*+\\\\u00[5-7](?:[^"\\\\]++|\\\\.)*+"\\s*+:' -%}
@@ -98,7 +98,7 @@ struct<
     }) -}}
 {%- endmacro -%}
 
-{#- The old value of a column that was changed and has no `origin_val` was NULL: Gson leaves out what is null. -#}
+{#- If a changed column has no `origin_val`, its old value was NULL: Gson leaves out nulls. -#}
 {%- macro default__kafka_river_canal_rows(dialect) -%}
     {%- set before = spark_cdc._map_of(
         "transform(event.updated, c -> c.name)", "transform(event.updated, c -> c.old)"
@@ -112,7 +112,7 @@ struct<
     }) -}}
 {%- endmacro -%}
 
-{#- The texts are Canal's: binaries as Latin-1 characters, ENUM and SET as numbers, whose labels stand in `t`. -#}
+{#- The texts are Canal's: binaries as Latin-1 characters, ENUM and SET as numbers, whose labels are in `t`. -#}
 {%- macro default__kafka_river_canal_value(text, column, time_zone, dialect) -%}
     {%- if column.encoding in ['enum', 'set'] -%}
         {{- return(spark_cdc._mysql_label(text, column.source_type, column.encoding)) -}}

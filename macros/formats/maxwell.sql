@@ -2,13 +2,13 @@
     Maxwell: one row a message, as JSON values; an update has the new row and the old values of the columns that changed.
     Facts: github.com/zendesk/maxwell, docs/docs/dataformat.md, and messages of Maxwell 1.22.6; docs/formats/maxwell.md.
 
-    Order: the offset. `xid` is the transaction's number, unique but not said to rise, and starts again with another server;
-    `xoffset` counts inside a transaction and the last row has none; `position` is there only when it is asked for, and never
-    in a bootstrap; `ts` is whole seconds. Messages of one key stand in one partition when Maxwell is told to partition by
-    database, table or primary key.
+    Order: the offset. `xid` is the transaction's number: it is unique, no page says that it rises, and it starts again with
+    another server. `xoffset` counts inside a transaction, and the last row has none. `position` is optional and never in a
+    bootstrap. `ts` is whole seconds. Messages of one key are in one partition if Maxwell partitions by database, table or
+    primary key.
 
-    Dialects: `maxwell` (default) and `nulls_left_out` (Maxwell is told output_nulls=false: a column that is not in a row is
-    NULL; of an update only if `old` has it, else it did not change).
+    Dialects: `maxwell` (default) and `nulls_left_out` (Maxwell with output_nulls=false: a column that a row lacks is NULL; in
+    an update only if `old` has it, else it did not change).
 -#}
 {%- macro default__maxwell_schema(dialect, with_types) -%}
 struct<
@@ -30,7 +30,7 @@ struct<
     {%- set control = ['bootstrap-start', 'bootstrap-complete'] -%}
     {%- set is_ddl = 'message.type in (' ~ spark_cdc._literals(ddl) ~ ')' -%}
     {%- set is_row = 'message.type in (' ~ spark_cdc._literals(rows) ~ ')' -%}
-    {#- With output_nulls=false a column that became null is left out, and looks like one that is not in the message. -#}
+    {#- With output_nulls=false a column that became null is left out, and looks like a column that the message does not have. -#}
     {%- set left_out = 'array_except(map_keys(message.old), map_keys(message.data))' -%}
     {%- set ambiguous_null = "case when message.type = 'update' and size(" ~ left_out ~ ') > 0 then '
         ~ spark_cdc._error_of(
@@ -77,9 +77,9 @@ struct<
 {%- endmacro -%}
 
 {#-
-    With `nulls_left_out` a column that `old` lacks was NULL or did not change: of the row before only what `old` has is known,
-    and the key. A column that the row lacks became NULL if `old` has it. If neither has it, it kept its value: it is still NULL,
-    or the binlog has only what changed (binlog_row_image=MINIMAL), and no field of the message shows which.
+    With `nulls_left_out` a column that `old` lacks was NULL or did not change: the row before has only the columns of `old` and
+    the key. A column that the row lacks became NULL if `old` has it. If neither has it, it kept its value: it is still NULL, or
+    the binlog has only the changed columns (binlog_row_image=MINIMAL), and no field of the message shows which.
 -#}
 {%- macro default__maxwell_rows(dialect) -%}
     {%- set nulls_left_out = dialect == 'nulls_left_out' -%}
@@ -97,7 +97,7 @@ struct<
     }) -}}
 {%- endmacro -%}
 
-{#- A SET is a list of its labels, texts without a comma; binaries are base64, which is `value`'s own. -#}
+{#- A SET is a list of its labels, texts without a comma; binaries are base64, which `value` reads. -#}
 {%- macro default__maxwell_value(text, column, time_zone, dialect) -%}
     {%- if column.encoding == 'set' -%}
         {%- set label = '"(?:[^"\\\\,]++|\\\\(?!u002[cC]).)*+"\\s*+' -%}

@@ -1,10 +1,10 @@
 {#-
-    OceanBase OMS, serialisations Default and DefaultExtendColumnType (dialect `extended`): one row a message, both images
-    whole; `extended` adds the columns' types as one more entry of each image.
+    OceanBase OMS, serialisations Default and DefaultExtendColumnType (dialect `extended`): one row a message, before and after
+    whole; `extended` adds the columns' types as one more entry of each row.
     Facts: help.aliyun.com/document_detail/415643.html; docs/formats/oms.md.
 
-    Order: storeDataSequence, made by OMS for this very purpose: it grows within a task. A row of the full load has none; it
-    counts as 0 and so comes before every change. Where the task was told not to write it, offsets order the changes.
+    Order: storeDataSequence, which OMS makes for this very purpose: it grows within a task. A row of the full load has none; it
+    counts as 0 and so comes before every change. If the task is set not to write it, offsets order the changes.
 -#}
 {%- macro default__oms_schema(dialect, with_types) -%}
 struct<
@@ -30,11 +30,11 @@ struct<
     {%- set meta = 'message.allMetaData' -%}
     {%- set before = spark_cdc._oms_has_columns('message.prevStruct', dialect) -%}
     {%- set after = spark_cdc._oms_has_columns('message.postStruct', dialect) -%}
-    {#- A statement is OMS's own entry of the image after; one that stands before it alone says the same. -#}
+    {#- OMS writes a statement as an entry of the row after; one that is in the row before alone means the same. -#}
     {%- set ddl_before, ddl_after = "element_at(message.prevStruct, 'ddl')", "element_at(message.postStruct, 'ddl')" -%}
     {%- set ddl = 'coalesce(' ~ ddl_after ~ ', ' ~ ddl_before ~ ')' -%}
     {%- set sequence = spark_cdc._order_number(meta ~ '.storeDataSequence', nulls=[]) -%}
-    {#- tenant.database where the source is OceanBase; a task that names no tenant writes the database alone. -#}
+    {#- tenant.database if the source is OceanBase; a task that names no tenant writes the database alone. -#}
     {%- set database -%}
         case
             when {{ meta }}.dbType in ('OB_MYSQL', 'OB_ORACLE', 'OCEANBASE', 'OB_IN_ORACLE_MODE')
@@ -43,7 +43,7 @@ struct<
         end
     {%- endset -%}
     {%- set table = meta ~ '.table_name' -%}
-    {#- OMS has no record type for it. -#}
+    {#- OMS has no record type for a truncate. -#}
     {%- set statement = {'text': 'case when ' ~ op ~ " = 'DDL' then " ~ ddl ~ ' end', 'table': table, 'qualifier': database} -%}
     {%- set kind -%}
         case
@@ -56,7 +56,7 @@ struct<
     {%- endset -%}
     {%- set is_column = "name -> name not in ('ddl'" ~ (", '__light_type'" if dialect == 'extended') ~ ')' -%}
     {%- set committed_at = spark_cdc._instant(meta ~ '.`timestamp`', 'seconds') -%}
-    {#- More than ten digits are of another unit than the page's seconds, and no task read a change before 1970. -#}
+    {#- More than ten digits have another unit than the page's seconds, and no task read a change before 1970. -#}
     {%- set no_time = meta ~ ".`timestamp` <> '' and not coalesce(" ~ committed_at
         ~ ' between timestamp_seconds(0) and timestamp_seconds(9999999999), false)' -%}
     {%- set twice, contradictions = {}, {} -%}
@@ -71,7 +71,7 @@ struct<
                     ~ ') - 1'
             }) -%}
         {%- endif -%}
-        {#- A row beside the statement: nobody knows which of the two happened. -#}
+        {#- A row in a message with a statement: nobody knows which of the two happened. -#}
         {%- do contradictions.update({
             name ~ ': a DDL has columns': op ~ " = 'DDL' and exists(map_keys(" ~ image ~ '), ' ~ is_column ~ ')'
         }) -%}
@@ -91,7 +91,7 @@ struct<
     {#- A delete has its types in prevStruct. -#}
     {%- set types = "coalesce(element_at(message.postStruct, '__light_type'), "
         ~ "element_at(message.prevStruct, '__light_type'))" -%}
-    {#- Nothing else tells that a DDL emptied its table. A number, a truth value or an object in the statement's place is none. -#}
+    {#- Only the statement shows that a DDL emptied its table. A number, a truth value or an object is not a statement. -#}
     {%- set no_statement = op ~ " = 'DDL' and statement_kind = 'none'" -%}
     {%- set errors = dict(
         spark_cdc._errors_of_op('recordType', op, rows + ['DDL', 'HEARTBEAT']),
@@ -106,7 +106,7 @@ struct<
         missing_position={'allMetaData.storeDataSequence: not a whole number': sequence ~ ' is null'}
     ) -%}
     {%- if dialect != 'extended' -%}
-        {#- As a column the types would hide that the topic is of the other dialect, which heartbeats alone do not tell. -#}
+        {#- As a column the types would hide that the topic has the other dialect, which heartbeats alone do not show. -#}
         {%- do errors.wrong_format.update({'__light_type: only the dialect extended has it': 'left(' ~ types ~ ", 1) = '{'"}) -%}
     {%- endif -%}
     {{- return({
@@ -131,7 +131,7 @@ struct<
     }) -}}
 {%- endmacro -%}
 
-{#- The types of the dialect `extended` are no column. -#}
+{#- The types of the dialect `extended` are not a column. -#}
 {%- macro _oms_has_columns(image, dialect) -%}
     {%- set types = "case when map_contains_key(" ~ image ~ ", '__light_type') then 1 else 0 end" -%}
     {{- return(spark_cdc._has_columns(image, types if dialect == 'extended' else 0)) -}}
@@ -155,8 +155,8 @@ struct<
 {%- endmacro -%}
 
 {#-
-    The texts that all OMS serialisations share: TIMESTAMP is seconds since 1970, what else is a time is a text, maybe with a
-    zone after a blank; BIT is the base64 of its bytes with or without the zeros in front.
+    The texts that all OMS serialisations share: TIMESTAMP is seconds since 1970; other times are texts, maybe with a zone after
+    a blank; BIT is the base64 of its bytes, with or without leading zeros.
 -#}
 {%- macro default__oms_value(text, column, time_zone, dialect) -%}
     {%- if column.encoding == 'bits' -%}

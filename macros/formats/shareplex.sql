@@ -1,16 +1,16 @@
 {#-
-    SharePlex JSON: one row a message, `data` and, of an update, `key`. What an update's two images hold depends on the writer:
+    SharePlex JSON: one row a message, `data` and, in an update, `key`. The content of the two depends on the writer:
 
-    oms        OceanBase OMS, serialisation SharePlex: `key` is the whole row before, `data` what changed
-    shareplex  SharePlex itself and Alibaba DTS: `key` is the key before or the whole row before, `data` what changed
-    flink      the writer that Flink's reader of this format was made for: `data` is the whole new row, `key` the old values
-               of what changed
+    oms        OceanBase OMS, serialisation SharePlex: `key` is the whole row before, `data` has the changed columns
+    shareplex  SharePlex itself and Alibaba DTS: `key` is the key before or the whole row before, `data` has the changed columns
+    flink      the writer that Flink's reader of this format was made for: `data` is the whole new row, `key` the old values of the
+               changed columns
 
     Facts: of OceanBase OMS help.aliyun.com/document_detail/415643.html; of the others see docs/formats/shareplex.md.
 
-    Order: `scn`; with the dialects of SharePlex also `seq`, the number of the operation in its transaction, which shares one
-    scn. OMS makes its own scn, in which `seq` has no part. A message without scn (full load, or a task that does not write
-    it) counts as 0.
+    Order: `scn`; with the dialects of SharePlex also `seq`, the number of the operation in its transaction, whose operations
+    share one scn. OMS makes its own scn, in which `seq` has no part. A message without scn (full load, or a task that does not
+    write it) counts as 0.
 -#}
 {%- macro default__shareplex_schema(dialect, with_types) -%}
 struct<
@@ -32,7 +32,7 @@ struct<
     {%- set kind -%}
         case {{ op }} when 'TRUNCATE' then 'truncate' when 'DROP COLUMN' then 'ddl' else 'rows' end
     {%- endset -%}
-    {#- An update that changed nothing has no column in `data`, where `data` has only what changed. -#}
+    {#- If `data` has only the changed columns, an update that changed nothing has no column in it. -#}
     {%- set updates = ['upd', 'UPDATE'] | select('in', ops) | list if dialect != 'flink' else [] -%}
     {%- set whole_rows = rows | reject('in', updates) | list -%}
     {%- set time = 'message.meta.`time`' -%}
@@ -58,7 +58,7 @@ struct<
         unexpected_structure=unexpected_structure,
         missing_position=missing_position
     ) -%}
-    {#- A time without a zone is a wall clock that nobody names: no instant. -#}
+    {#- A time without a zone is a local time of an unknown zone: not an instant. -#}
     {%- set committed_at = 'case when ' ~ time ~ " rlike r'(?:Z|[+-][0-9]{2}:?[0-9]{2})\\z' then try_cast(" ~ time
         ~ ' as timestamp) end' -%}
     {{- return({
@@ -92,7 +92,7 @@ struct<
             'overlays': true,
         }) -}}
     {%- endif -%}
-    {#- map_concat stops at a name that occurs twice: such an image is passed on as it is, and becomes an error row. -#}
+    {#- map_concat stops at a name that occurs twice: such a row is not changed here and becomes an error row. -#}
     {%- set updated -%}
         case
             when message.key is null or {{ spark_cdc._has_duplicate_column('message.data') }} then message.data

@@ -15,7 +15,9 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{#- Columns that the test reads: without them the answer would be Spark's plan. `what` is the kind of model that has them. -#}
+{#-
+    Columns that the test reads: without this check the user would see Spark's plan. `what` is the kind of model that has them.
+-#}
 {%- macro _require_model(test, what, names, relation, argument='model') -%}
     {%- if execute and flags.WHICH in ['test', 'build', 'retry'] -%}
         {%- do spark_cdc._require_found(
@@ -36,7 +38,7 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{#- With a `where` dbt hands over a query in place of the model, which has no columns that could be asked for. -#}
+{#- With a `where` dbt passes a query instead of the model, and a query has no columns to look up. -#}
 {%- macro _columns_of_model(test, model, next_step) -%}
     {%- if model is not mapping -%}
         {%- do spark_cdc._raise(test, 'model', 'a model or a source without a `where`', 'a query', next_step) -%}
@@ -45,10 +47,12 @@
 {%- endmacro -%}
 
 {#-
-    The query of a test, of which it is logged what it finds: dbt says how many rows, and not what is in them. One line for each
-    reason, with how many rows have it and where the first is; of a row no more than that, because the rest may be values of the source.
+    The query of a test, which also logs its reasons: dbt shows only the number of rows. There is one line for each reason, with
+    its number of rows and the place of the first one. Nothing else of a row is logged, because the rest may be values of the
+    source.
 
-    It is asked while dbt compiles the test, and of a test that finds nothing only then: Spark runs no query that says `where false`.
+    The query runs while dbt compiles the test. If it finds nothing, it runs only then: Spark does not run a query with `where
+    false`.
 -#}
 {%- macro _with_reasons(test, query, places=[], reason='reason') -%}
     {%- if not execute or flags.WHICH not in ['test', 'build', 'retry'] -%}

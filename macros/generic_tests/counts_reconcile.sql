@@ -1,7 +1,7 @@
 {#-
-    For a model made by `reconciliation` or `run_ledger`. A row returned is a topic (and run, of a run ledger) whose outcomes do not
-    add up to the messages read, or where other messages were counted than the messages models have. A row that two runs at the
-    same time both wrote to a run ledger counts once.
+    For a model made by `reconciliation` or `run_ledger`. A row returned is a topic (and run, of a run ledger) whose outcomes do
+    not add up to the messages read, or whose counted messages are not those of the messages models. A row that two simultaneous
+    runs both wrote to a run ledger counts once.
 
     messages  the list of models that the reconciliation was made from
 -#}

@@ -1,13 +1,13 @@
 {#-
-    A row returned is a key whose row in the current model is not its open version in the history: one of the two is
-    missing, or they differ in a column of the source, in _cdc_is_deleted or in the last change that they know of
-    (_cdc_sequence here, _cdc_last_sequence there).
+    A row returned is a key whose row in the current model is not its open version in the history: one of the two is missing, or
+    they differ in a column of the source, in _cdc_is_deleted or in the sequence of their last change (_cdc_sequence here,
+    _cdc_last_sequence there).
 
-    The other columns that start with _cdc_ are not compared: a change that changes no value moves them in the current
-    model and leaves the version in the history as it is.
+    The test does not compare the other columns that start with _cdc_: a change that changes no value moves them in the current
+    model and not in the history.
 
-    With `hard_deletes` as the history has it: after `invalidate` a deleted key has no open version, after `ignore` it has one
-    with the values from before, or none.
+    Set `hard_deletes` as the history has it: with `invalidate` a deleted key has no open version; with `ignore` it has one with
+    the values from before, or none.
 -#}
 {%- test current_equals_open_history(model, history=none, key=none, hard_deletes='new_record') -%}
     {%- do spark_cdc._require_relation('current_equals_open_history', 'history', history) -%}
@@ -31,7 +31,7 @@
     {%- if not execute -%}{{- return('') -}}{%- endif -%}
     {%- set test = 'current_equals_open_history' -%}
     {%- set found = spark_cdc._columns_of_model(test, model, 'Take the `where` out: the whole of both models is compared.') -%}
-    {#- `prune` takes deleted keys out of the current model alone. -#}
+    {#- `prune` removes deleted keys from the current model alone. -#}
     {%- set keys_gone = spark_cdc._table_properties(model).get('spark_cdc.deleted_keys_gone') -%}
     {%- set in_history = adapter.get_columns_in_relation(history) | map(attribute='name') | list -%}
     {%- set columns = [] -%}
@@ -89,7 +89,7 @@ compared as (
                 {%- for column in columns if column.name not in key %}
                 {%- set left = 'current_rows.' ~ spark_cdc._quote(column.name) %}
                 {%- set right = 'open_versions.' ~ spark_cdc._quote(column.name) %}
-                {#- Spark compares no variants: their texts are compared. #}
+                {#- Spark cannot compare variants: their texts are compared. #}
                 {%- if column.dtype | lower == 'variant' %}
                 {%- set left, right = 'to_json(' ~ left ~ ')', 'to_json(' ~ right ~ ')' %}
                 {%- endif %}

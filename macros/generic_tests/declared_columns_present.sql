@@ -1,6 +1,6 @@
 {#-
-    A row returned is a declared column that no message carried: most likely its name is not written as the messages write
-    it. A model without rows says nothing about its columns and passes.
+    A row returned is a declared column that no message had: most likely the messages write its name in another way. A model
+    without rows passes, because it shows nothing about its columns.
 -#}
 {%- test declared_columns_present(model, columns=none) -%}
     {%- if columns is not none -%}
@@ -32,7 +32,7 @@ with changes as (
 
 ),
 
-{#- A delete need not carry every column, and of a message that could not be read nothing is known. #}
+{#- A delete need not have every column, and an unreadable message shows none. #}
 read_changes as (
 
     select * from changes

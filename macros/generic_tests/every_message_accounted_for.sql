@@ -1,11 +1,12 @@
 {#-
-    A row returned is a message that is without an outcome. The raw table and the messages model hold the same messages, and no
-    run has read one more often than the raw table has it; and a message with row changes, or a truncate, of a table that a
-    changes model reads is in that changes model. Messages older than all that the raw table has of their partition were deleted
-    there since. Two runs at the same time may both append a message: the second copy is a duplicate in the reconciliation, and no error.
+    A row returned is a message without an outcome. The test checks that the raw table and the messages model have the same
+    messages, and that no run has read one more often than the raw table has it. It also checks that a changes model has each
+    message with row changes, or with a truncate, of the tables that it reads. Messages older than all that the raw table has of
+    their partition count as deleted there since. Two simultaneous runs may both append a message: the second copy is a
+    duplicate in the reconciliation, and not an error.
 
-    Which tables a changes model reads is seen from its messages: a table of which it holds none counts as not read.
-    Where a format sends an update as two messages, both parts are accounted for by the update that they became.
+    The test sees from a changes model's messages which tables it reads: a table of which it has no message counts as not read.
+    If a format sends an update as two messages, the update that they became accounts for both.
 -#}
 {%- test every_message_accounted_for(model, raw=none, raw_columns=none, changes=none, raw_is_growing=false) -%}
     {%- set test = 'every_message_accounted_for' -%}

@@ -1,4 +1,4 @@
-{#- A row returned is a change without an error, and not a truncate, in which a column of the key is null. -#}
+{#- A row returned is a change without an error, and not a truncate, with a null in a key column. -#}
 {%- test key_not_null(model, key=none) -%}
     {%- do spark_cdc._require_key('key_not_null', key) -%}
     {%- do spark_cdc._require_model(

@@ -1,6 +1,7 @@
 {#-
-    For a changes model. A row returned is a source table that its messages name, where the model matches none of them, though some were
-    read: its `table`, `database` or `schema` is most likely not written as the messages write it. Without any messages the test passes.
+    For a changes model. A row returned is a source table in its messages, if messages were read and none of them matches the
+    model: most likely the messages write its `table`, `database` or `schema` in another way. Without any messages the test
+    passes.
 -#}
 {%- test matches_messages(model) -%}
     {%- do spark_cdc._require_model('matches_messages', 'a model made by spark_cdc.changes,', ['_cdc_op', '_cdc_topic'], model) -%}
@@ -61,7 +62,7 @@ where
     {{- return("coalesce(nullif(concat_ws('.', database_name, schema_name, table_name), ''), 'a table without a name')") -}}
 {%- endmacro -%}
 
-{#- The one changes model that a relation shows the rows of. -#}
+{#- The one changes model whose rows a relation shows. -#}
 {%- macro _changes_model(test, argument, relation) -%}
     {%- set found = spark_cdc._models_upstream(relation, 'changes') -%}
     {%- if found | length != 1 -%}

@@ -1,7 +1,7 @@
 {#-
-    A row returned is a message, or a change, with an error. None is returned while there are at most `max_count` of them,
-    or at most the share `max_share` of all rows. The first part of an update is no error once its second part has come, nor is a cut
-    message once it has landed again, whole, at the same offset.
+    A row returned is a message, or a change, with an error. The test returns none while there are at most `max_count` of them,
+    or at most the share `max_share` of all rows. An update part counts only until its partner has come, and a cut message only
+    until it has landed again, whole, at the same offset.
 -#}
 {%- test no_errors(model, column_name=none, max_count=0, max_share=0) -%}
     {%- if column_name is not none -%}

@@ -1,6 +1,6 @@
 {#-
-    A row returned is a row of a current or history model in which a column's value was never sent: its null stands for
-    "not known", as _cdc_missing_columns says. It becomes known with a full image or a snapshot of that row.
+    A row returned is a row of a current or history model with a column whose value was never sent: its null means "not known",
+    as _cdc_missing_columns says. It becomes known when a message has the whole row, such as a snapshot.
 -#}
 {%- test no_missing_values(model, key=none) -%}
     {%- do spark_cdc._require_key('no_missing_values', key) -%}

@@ -1,6 +1,6 @@
 {#-
-    A row returned is a version that begins before an earlier version of its key ends, or ends before it begins. Versions
-    are valid over [valid_from, valid_to): one may begin when another ends, and one of no length is valid at no time.
+    A row returned is a version that begins before an earlier version of its key ends, or ends before it begins. Versions are
+    valid over [valid_from, valid_to): one may begin when another ends, and a version of no length is valid at no time.
 -#}
 {%- test no_overlapping_history(model, key=none) -%}
     {%- do spark_cdc._require_key('no_overlapping_history', key) -%}

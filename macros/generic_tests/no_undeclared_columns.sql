@@ -1,7 +1,7 @@
 {#-
-    For a messages model; it warns where its config says nothing else. A row returned is a column that the messages of a source table
-    carry, where changes models read the table and none of them declares the column. The reason has the line to paste into `columns`.
-    Which changes models there are, and what they declare, is known from the project.
+    For a messages model; by default the test warns. A row returned is a column in the messages of a source table, if changes
+    models read the table and none of them declares the column. The reason has the line to paste into `columns`. The project's
+    graph shows which changes models there are and what they declare.
 
     ignored   columns that are not to be declared, by table as the test names it: {'shop.orders': ['note'], 'shop.tmp_*': ['*']}
 -#}

@@ -1,6 +1,6 @@
 {#-
-    For a messages model. A row returned is a source table whose rows the messages hold, and that none of the changes models reads: it
-    was forgotten, or its name is misspelt in one of them. In the reconciliation its messages are `unrouted`.
+    For a messages model. A row returned is a source table that has rows in the messages, and that none of the changes models
+    reads: it was forgotten, or its name is misspelled in one of them. In the reconciliation its messages are `unrouted`.
 
     changes         the changes models over these messages: [ref('...')]
     ignored_tables  tables that are not to be read, as the test names them: ['shop.audit', 'shop.tmp_*']

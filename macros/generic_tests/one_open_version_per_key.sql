@@ -1,6 +1,6 @@
 {#-
-    A row returned is a key of a history that has no open version (valid_to is null), or more than one. With `hard_deletes`
-    as the history has it: where that is not new_record, a deleted key may have no open version.
+    A row returned is a key of a history that has no open version (valid_to is null), or more than one. Set `hard_deletes` as
+    the history has it: unless that is new_record, a deleted key may have no open version.
 -#}
 {%- test one_open_version_per_key(model, key=none, hard_deletes='new_record') -%}
     {%- do spark_cdc._require_key('one_open_version_per_key', key) -%}

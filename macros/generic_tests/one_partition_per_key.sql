@@ -1,7 +1,6 @@
 {#-
-    A row returned is a key whose changes stand in more than one partition, or in another one than a truncate. Where only
-    the offset orders the messages of a format, which of them came first is then not known. The key that a row had before
-    an update counts as well.
+    A row returned is a key with changes in more than one partition, or in another partition than a truncate. If only the offset
+    orders the messages of a format, nobody knows which of them came first. The key that a row had before an update counts, too.
 -#}
 {%- test one_partition_per_key(model, key=none) -%}
     {%- do spark_cdc._require_key('one_partition_per_key', key) -%}

@@ -1,4 +1,4 @@
-{#- A row returned is a key that stands in more than one row; null counts as a value. -#}
+{#- A row returned is a key with more than one row; null counts as a value. -#}
 {%- test one_row_per_key(model, key=none) -%}
     {%- do spark_cdc._require_key('one_row_per_key', key) -%}
     {%- do spark_cdc._require_model('one_row_per_key', 'a model', key, model) -%}

@@ -1,8 +1,8 @@
 {#-
-    A row returned is an anomaly of a topic that nobody has settled: the topic was recreated, got a partition, lost messages before they
-    were landed, or has changes with lower positions than earlier ones. The row's advice explains the anomaly and what to do: see
-    `topic_anomalies`. List a settled anomaly in `acknowledged`, as its column `acknowledge` has it:
-    acknowledged: ['offset_gap shop 0 1200'].
+    A row returned is an anomaly of a topic that nobody has settled: the topic was recreated, got a partition, lost messages
+    before they were landed, or has changes with lower positions than earlier ones. The row's advice explains the anomaly and
+    what to do: see `topic_anomalies`. To settle an anomaly, list the text of its column `acknowledge`: acknowledged:
+    ['offset_gap shop 0 1200'].
 -#}
 {%- test topics_intact(model, acknowledged=none) -%}
     {%- if acknowledged is not none and not spark_cdc._is_list(acknowledged) -%}

@@ -1,6 +1,6 @@
 {#-
-    A row returned is a change whose operation is none of insert, update, delete, snapshot and truncate. A message that
-    could not be read has no operation: it is left to `no_errors`.
+    A row returned is a change whose operation is none of insert, update, delete, snapshot and truncate. An unreadable message
+    has no operation: `no_errors` finds it.
 -#}
 {%- test valid_op(model, column_name='_cdc_op') -%}
     {%- do spark_cdc._require_text('valid_op', 'column_name', column_name, 'Leave it out to test _cdc_op.') -%}

@@ -1,21 +1,21 @@
 {#-
-    The course of both materializations. `kind` says in what they differ:
+    The steps of both materializations. `kind` has their differences:
 
     rows_of        macro: operations -> the table's rows
     columns_of     macro: the source's columns -> the table's columns
-    row_key        what identifies a row beside the key
-    last_row       condition: the row that a key goes on from
-    last_sequence  how far that row has come
-    newest_is_row  whether a key's newest change may be all that its row takes
-    valid_from     since when it is valid
-    stored_columns what such a row has besides the operation that it stands for
+    row_key        the columns that identify a row, besides the key
+    last_row       condition: the row from which a key continues
+    last_sequence  the sequence of that row's last change
+    newest_is_row  whether a key's newest change may be its whole row
+    valid_from     the time from which that row is valid
+    stored_columns the further columns of such a row, besides the operation that it stands for
 
-    `table` is `kind` with key, columns, types, variants, options and patched of this model (`_table`); after the look at what
-    is new also deleted_keys_gone, has_truncates and is_altered (`_with_columns_to_write`).
+    `table` is `kind` with key, columns, types, variants, options and patched of this model (`_table`); once the new changes are
+    known also deleted_keys_gone, has_truncates and is_altered (`_with_columns_to_write`).
 
-    The first run and `--full-refresh` write the table in place (create or replace). Any other run takes the changes that the
-    table has not read and writes, in one MERGE, the rows that they change: a run is applied whole or not at all, and commits
-    nothing where no row changes.
+    The first run and `--full-refresh` write the table in place (create or replace). Any other run reads the changes that the
+    table does not have yet and writes the changed rows in one MERGE: a run is applied whole or not at all, and commits nothing
+    if no row changes.
 -#}
 {%- macro _apply_changes(kind) -%}
     {%- do spark_cdc._refuse_unknown_keys(kind.materialization, model) -%}
@@ -43,14 +43,18 @@
     {%- set is_first = is_first or rebuilt_for | length > 0 -%}
     {%- set read = spark_cdc._changes_to_apply(table, all_changes, existing_relation, settings.file_format, is_first) -%}
     {%- if is_first -%}
-        {#- Rows of another source table have offsets that its changes do not have: the changes model itself looks at raw. -#}
+        {#-
+            Rows of another source table have offsets that the changes do not have: the changes model itself compares with raw.
+        -#}
         {%- if existing_relation is none or not spark_cdc._is_of_other_messages(existing_relation) -%}
             {%- do spark_cdc._refuse_to_shorten(kind.materialization, existing_relation, all_changes) -%}
         {%- endif -%}
         {%- set operations = '(' ~ spark_cdc._key_operations(all_changes, table.key, table.columns, table.patched) ~ ')' -%}
         {%- set carries_over = spark_cdc._has_rows(operations ~ ' where _cdc_inherits_values') -%}
         {%- if carries_over -%}
-            {#- read many times over: a first build without is as large as the source, and is read once -#}
+            {#-
+                many steps read it then; without inherited values a first build reads it once, and it is as large as the source
+            -#}
             {%- set operations = spark_cdc._cached_view(temporaries, 'operations', operations) -%}
         {%- endif -%}
         {%- call statement('main') -%}

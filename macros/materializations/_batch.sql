@@ -1,14 +1,14 @@
 {#-
     New key operations and, as a key operation, the last stored row of each key that they or a new truncate touch: later steps
-    read these and not the table. Only a truncate has to look at each stored row: otherwise the keys of the batch go to the rows,
-    and not the rows to the keys. `_cdc_is_late_arriving` says of a key that something has to be put before its stored row.
+    read these and not the table. Only a truncate has to look at each stored row; otherwise only the rows of the batch's keys
+    are read. `_cdc_is_late_arriving` is true if a key has an operation that belongs before its stored row.
 -#}
 {%- macro _batch(table, new_changes, target_relation, finds_late_arriving=true) -%}
     {%- set event_columns = spark_cdc._quoted(spark_cdc._event_columns(table.columns, table.patched)) -%}
     {%- set has_source_tables = '_cdc_source_table' in table.columns -%}
     {%- set hides_deletes = table.options.hard_deletes in ['invalidate', 'ignore'] -%}
     {%- set has_truncates = table.has_truncates and spark_cdc._has_rows(new_changes ~ " where _cdc_op = 'truncate'") -%}
-    {#- a truncate asks of every row how far it has come -#}
+    {#- a truncate compares its sequence with that of every row -#}
     {%- set arrays = spark_cdc._from_resume_state() if table.options.hard_deletes == 'new_record' and not has_truncates else {} -%}
     {%- set last_sequence = arrays[table.last_sequence] or 'stored.' ~ table.last_sequence -%}
     {%- set is_deleted = 'stored.valid_to is not null' if table.options.hard_deletes == 'invalidate' else 'stored._cdc_is_deleted' -%}
@@ -72,12 +72,12 @@
 {%- endmacro -%}
 
 {#-
-    The row that each key goes on from. Where a deleted key has no open version, its last one says only where it ended: such a
-    key does not go on from it.
+    The row from which each key continues. If a deleted key has no open version, its last one only shows where it ended: the key
+    does not continue from it.
 -#}
 {%- macro _last_rows(table, target_relation) -%}
     {%- if table.options.hard_deletes != 'invalidate' -%}
-        {#- a version of no length may be all that a key has -#}
+        {#- a key may have no other version than one of no length -#}
         {%- set never_there = ' or stored._cdc_is_deleted and stored.valid_to = stored.valid_from'
             if table.options.hard_deletes == 'ignore' else '' -%}
         {{- return('(select * from ' ~ target_relation ~ ' as stored where ' ~ table.last_row ~ never_there ~ ')') -}}

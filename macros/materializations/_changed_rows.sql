@@ -1,6 +1,7 @@
 {#-
-    What a MERGE has to write, as `_rows_to_merge` gives it, or none. A key continues its last row where its new operations all
-    come after that row and none of them needs another key's values; any other key is rebuilt from all its changes.
+    The rows that a MERGE has to write, as `_rows_to_merge` returns them, or none. A key continues from its last row if all its
+    new operations come after that row and none of them needs another key's values. Any other key is rebuilt from all its
+    changes.
 -#}
 {%- macro _changed_rows(table, read, all_changes, target_relation, file_format, temporaries) -%}
     {%- set new_changes = spark_cdc._new_changes(temporaries, read, all_changes) -%}
@@ -24,7 +25,7 @@
     {{- return(spark_cdc._rows_to_merge(table, rows, are_open=not rebuilt_keys)) -}}
 {%- endmacro -%}
 
-{#- The stored rows beside which the rows that were made are held: the last ones, and all of them of a rebuilt key. -#}
+{#- The stored rows that the new rows are compared with: the last one of each key, and all rows of a rebuilt key. -#}
 {%- macro _stored_rows(table, operations, target_relation, rebuilt_keys) -%}
     {%- set columns = spark_cdc._quoted(table.columns_of(table.columns), 'stored.') -%}
     select {{ columns }}

@@ -1,6 +1,6 @@
 {#-
-    The table with the columns that a later run writes, after contract and on_schema_change had their say. Before the rows are
-    made: these read the table, and so cannot name a column that it is about to get.
+    The table with the columns that an incremental run writes, after contract and on_schema_change were checked. It runs before
+    the rows are made: they are made from the table, and cannot name a column that the table does not have yet.
 -#}
 {%- macro _with_columns_to_write(table, settings, has_pending_changes, all_changes, existing_relation) -%}
     {%- set file_format = spark_cdc._file_format(existing_relation) -%}
@@ -41,7 +41,7 @@
     )) -}}
 {%- endmacro -%}
 
-{#- Changes with the columns that the table alone has: such a column is one that no message carries. -#}
+{#- Changes with the columns that only the table has: no message has such a column. -#}
 {%- macro _with_kept_columns(all_changes, kept) -%}
     select
         * except (_cdc_missing_columns),
@@ -52,7 +52,7 @@
     from {{ all_changes }}
 {%- endmacro -%}
 
-{#- The stored table's columns that are the source's own, with their types. -#}
+{#- The stored table's columns that come from the source, with their types. -#}
 {%- macro _stored_source_columns(table, relation) -%}
     {%- set types = {} -%}
     {%- for column in adapter.get_columns_in_relation(relation) if column.name not in table.columns_of([]) -%}

@@ -1,15 +1,15 @@
-{#- What a model of ours says of itself, checked. `config` is dbt's, or the model's own where an operation asks. -#}
+{#- The checked configuration of a model. `config` is dbt's, or the model's own if an operation asks. -#}
 
 {#-
-    dbt takes any key, so that an unknown one would be no option and no error; and dbt has keys that only its own materializations
-    read. Looked at are the keys that a user wrote, in the model, in YAML or in dbt_project.yml: a later dbt may give every model a
-    key more.
+    dbt accepts any key, so without this check an unknown one would have no effect and raise no error; and dbt has keys that
+    only its own materializations read. The check covers the keys that a user wrote, in the model, in YAML or in
+    dbt_project.yml: a later dbt may give every model another key.
 -#}
 {%- macro _refuse_unknown_keys(materialization, model) -%}
     {%- set ours = ['unique_key', 'file_format', 'on_schema_change', 'tblproperties'] + (
         ['source_tables_share_keys', 'track_columns', 'keep_unchanged', 'hard_deletes'] if materialization != 'cdc_append' else []
     ) -%}
-    {#- Of dbt's snapshots, which a history is taken for. -#}
+    {#- Keys of dbt's snapshots, which users may expect of a history. -#}
     {%- set meant_by = {
         'check_cols': 'track_columns', 'tracked_columns': 'track_columns',
         'invalidate_hard_deletes': "hard_deletes='invalidate'",
@@ -41,7 +41,7 @@
     ) -}}
 {%- endmacro -%}
 
-{#- What dbt or dbt-spark reads in a model of another kind: incremental, microbatch, a materialized view, a seed, Python. -#}
+{#- Keys that dbt or dbt-spark reads in other kinds of models: incremental, microbatch, a materialized view, a seed, Python. -#}
 {%- macro _keys_without_effect() -%}
     {{- return([
         'incremental_strategy', 'incremental_predicates', 'predicates', 'merge_update_columns', 'merge_exclude_columns',
@@ -49,7 +49,7 @@
     ]) -}}
 {%- endmacro -%}
 
-{#- What dbt takes in the config of any model, and of dbt-spark what our tables are created with. -#}
+{#- Keys that dbt reads in the config of any model, and those with which dbt-spark creates our tables. -#}
 {%- macro _keys_of_dbt() -%}
     {{- return([
         'enabled', 'alias', 'schema', 'database', 'tags', 'meta', 'group', 'static_analysis', 'materialized', 'persist_docs',
@@ -59,7 +59,7 @@
     ]) -}}
 {%- endmacro -%}
 
-{#- Whether two names are alike but for a letter in one, or in each. -#}
+{#- Whether two names differ in at most one letter each. -#}
 {%- macro _is_one_letter_off(one, other) -%}
     {%- set cut = {one: [one], other: [other]} -%}
     {%- for name, names in cut.items() -%}
@@ -84,7 +84,10 @@
     {{- return({'key': key, 'file_format': file_format, 'on_schema_change': on_schema_change}) -}}
 {%- endmacro -%}
 
-{#- Another key would leave a row that its source moves to another key, and a row for each value of what is no key. -#}
+{#-
+    With another key a row would stay after its source moved it to another key, or a table would have a row for each value of a
+    column that is not the key.
+-#}
 {%- macro _require_key_of_changes(materialization, unique_key) -%}
     {%- for id in model.depends_on.nodes if id in graph.nodes and spark_cdc._kind_of(graph.nodes[id]) == 'changes' -%}
         {%- set key = graph.nodes[id].config.meta['spark_cdc.key'] -%}
@@ -103,7 +106,7 @@
     {{- return(file_format) -}}
 {%- endmacro -%}
 
-{#- The table to be written: its form, its key, and the source's own columns, which it has from a changes model. -#}
+{#- The table to write: its kind, its key, and the source's own columns, which its changes model declares. -#}
 {%- macro _table(kind, key, all_changes, config) -%}
     {%- set found = adapter.get_columns_in_relation(all_changes) -%}
     {%- set missing = spark_cdc.change_columns() | reject('in', found | map(attribute='name') | list) | list -%}
@@ -141,8 +144,8 @@
 {%- endmacro -%}
 
 {#-
-    A condition, a limit or a join on single changes takes away the one that moved a row out, and leaves that row as it was before.
-    With --empty dbt puts a limit around each relation itself.
+    A condition, a limit or a join on single changes may remove the change that moved a row out, and the row would stay as it
+    was. With --empty dbt itself puts a limit around each relation.
 -#}
 {%- macro _require_whole_select(materialization, sql) -%}
     {%- if not flags.EMPTY and not spark_cdc._is_whole_select(sql, model.extra_ctes | map(attribute='sql') | list) -%}
@@ -154,7 +157,7 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{#- `ephemeral`: what dbt has put in front for models that have no relation. -#}
+{#- `ephemeral`: the CTEs that dbt puts in front for models that have no relation. -#}
 {%- macro _is_whole_select(sql, ephemeral=[]) -%}
     {%- set text = namespace(sql=sql) -%}
     {%- for model_sql in ephemeral -%}
@@ -166,7 +169,7 @@
     {{- return(modules.re.fullmatch(whole, text.sql) is not none) -}}
 {%- endmacro -%}
 
-{#- Rows of two source tables are two rows, though their keys be equal, unless the model says otherwise. -#}
+{#- Rows of two source tables are two rows even if their keys are equal, unless the model says otherwise. -#}
 {%- macro _key_with_source_table(key, columns, config) -%}
     {%- if '_cdc_source_table' in columns and '_cdc_source_table' not in key and not config.get('source_tables_share_keys', false) -%}
         {{- return(['_cdc_source_table'] + key) -}}
@@ -174,7 +177,7 @@
     {{- return(key) -}}
 {%- endmacro -%}
 
-{#- What a history is told beside its key. -#}
+{#- The options of a history besides its key. -#}
 {%- macro _options(materialization, key, columns, config) -%}
     {%- if materialization == 'cdc_history' -%}
         {{- return(spark_cdc._history_options(
@@ -191,7 +194,7 @@
     {{- return({}) -}}
 {%- endmacro -%}
 
-{#- What stands under the model's name and is no table of this kind. -#}
+{#- Rejects a relation that has the model's name and is not a table of this kind. -#}
 {%- macro _refuse_other_kind(materialization, existing_relation, file_format, is_first) -%}
     {%- if existing_relation is none -%}{{- return(none) -}}{%- endif -%}
     {%- set stored_format = spark_cdc._file_format(existing_relation) -%}
@@ -201,7 +204,7 @@
             ~ 'Drop the view, or give this model another alias.'
         ) -%}
     {%- elif not is_first and stored_format not in [file_format, 'other'] -%}
-        {#- some catalogs do not tell -#}
+        {#- some catalogs do not show the format -#}
         {%- do exceptions.raise_compiler_error(
             'spark_cdc.' ~ materialization ~ ': ' ~ existing_relation ~ ' is stored as ' ~ stored_format
             ~ ', and this model has file_format=\'' ~ file_format ~ '\'. Set the format that it has, or rebuild it: '

@@ -1,4 +1,4 @@
-{#- As dbt-spark's own `create_table_as`, which replaces a table in place only where the model itself names a format. -#}
+{#- The same as dbt-spark's own `create_table_as`, which replaces a table in place only if the model itself names a format. -#}
 {%- macro _create_table(target_relation, rows, file_format) -%}
     create or replace table {{ target_relation }}
     {%- if config.get('contract').enforced -%}
@@ -17,10 +17,10 @@
 {%- endmacro -%}
 
 {#-
-    A batch changes few rows of many files: those rows are marked, and the files are not rewritten. What the model's own
-    `tblproperties` say comes first.
+    A batch changes few rows in many files, so rows are marked instead of files rewritten. The model's own `tblproperties`
+    override these.
 
-    To parse messages, or to type the rows in them, costs far more than to read their bytes, and a task reads whole row groups: with
+    Parsing messages, or typing their rows, costs far more than reading their bytes, and a task reads whole row groups: with
     Iceberg's own sizes one task works through 128 MB of compressed text while all others wait. See decision 0019.
 -#}
 {%- macro _properties_clause(file_format) -%}

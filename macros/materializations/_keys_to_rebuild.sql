@@ -1,9 +1,9 @@
 {#-
-    Query: the keys of which all changes are needed; or none. These are the keys that get something before their stored row,
-    and the keys that inherit values from another one.
+    Query: the keys that need all their changes; or none. These are the keys with an operation before their stored row, and the
+    keys that inherit values from another key.
 
-    A second and a third key may have inherited a late-arriving value. Such keys are rare, and following the way of each
-    costs a query a step; so all keys between which values ever went are rebuilt together, as soon as one of them is.
+    A second and a third key may have inherited a late-arriving value. Such keys are rare, and following each of them costs a
+    query a step. So if one of them is rebuilt, all keys between which values ever passed are rebuilt together.
 -#}
 {%- macro _keys_to_rebuild(table, batch, all_changes) -%}
     {%- set late_arriving_keys -%}
@@ -27,7 +27,7 @@
     {{- return(late_arriving_keys ~ ' union ' ~ joined_keys if spark_cdc._has_rows(late_arriving_joined_keys) else late_arriving_keys) -}}
 {%- endmacro -%}
 
-{#- The batch, with all operations of keys that are rebuilt in the place of their new ones and their stored row. -#}
+{#- The batch; for rebuilt keys all operations replace the new ones and the stored row. -#}
 {%- macro _with_rebuilt_keys(table, batch, all_changes, rebuilt_keys) -%}
     {%- set columns = spark_cdc._quoted(spark_cdc._event_columns(table.columns, table.patched), 'operations.') -%}
     select {{ columns }}, false as _cdc_is_rebuilt

@@ -1,12 +1,12 @@
 {#-
-    Rows that the table does not have in this form, and stored rows that are no more (`_cdc_is_obsolete`); each of them as the
-    MERGE reads it. `_cdc_is_stored` says whether the table has the row in any form.
+    The rows that differ from the stored ones, and stored rows that no longer exist (`_cdc_is_obsolete`), in the form that the
+    MERGE reads. `_cdc_is_stored` is true if the table has any version of the row.
 -#}
 {%- macro _different_rows(table, rows, stored_rows) -%}
     {%- set columns = table.columns_of(table.columns) -%}
     {%- set row_key = table.key + table.row_key -%}
     {%- set same = [] -%}
-    {#- its text says what they say -#}
+    {#- the text repeats the other columns -#}
     {%- for name in columns if name != '_cdc_resume_state' -%}
         {%- do same.append(
             spark_cdc._comparable(name, table.variants, 'made.') ~ ' <=> '
@@ -29,12 +29,12 @@
 {%- endmacro -%}
 
 {#-
-    The rows of a MERGE, how many they are (or one more than are listed), and the condition that narrows it; none where there is no
-    row. A MERGE that may insert is an outer join, for which Spark shuffles the whole table: so the keys of a small batch stand in
-    its condition.
+    The rows of a MERGE, their number (or one more than are listed), and the condition that narrows the MERGE; none if there are
+    no rows. A MERGE that may insert is an outer join, for which Spark shuffles the whole table: so its condition lists the keys
+    of a small batch.
 
-    are_open    whether those rows that are stored are each the open version of its key, so that no more need be compared: Iceberg
-                reads a scan with an array in it, as a sequence is, row by row
+    are_open    whether every stored row among them is the open version of its key: the MERGE then compares nothing but the key.
+                Iceberg reads a scan with an array in it, as a sequence is, row by row
 -#}
 {%- macro _rows_to_merge(table, rows, are_open=false) -%}
     {%- set name = spark_cdc._quote(spark_cdc._listed_key(table)) -%}
@@ -58,19 +58,19 @@
     {{- return(20000) -}}
 {%- endmacro -%}
 
-{#- Of a key of several columns one is listed. -#}
+{#- If the key has several columns, one of them is listed. -#}
 {%- macro _listed_key(table) -%}
     {{- return((table.key | reject('equalto', '_cdc_source_table') | list + table.key)[0]) -}}
 {%- endmacro -%}
 
-{#- Condition on a stored row; none where there is no list. -#}
+{#- Condition on a stored row; none if there is no list. -#}
 {%- macro _is_listed(table, list) -%}
     {{- return('stored.' ~ spark_cdc._quote(spark_cdc._listed_key(table)) ~ ' ' ~ list if list else none) -}}
 {%- endmacro -%}
 
 {#-
-    Aggregate: the values of some columns as the text `in (...)`. Whole numbers as they are, texts in hexadecimal digits: neither
-    can be anything but a value. Null for values of other types, and where there is none.
+    Aggregate: the values of some columns as the text `in (...)`. Whole numbers are written as they are and texts in hexadecimal
+    digits, so that neither can be read as SQL. Null for values of other types, and if there are no values.
 -#}
 {%- macro _key_list(columns, filter='') -%}
     {%- set lists = [] -%}

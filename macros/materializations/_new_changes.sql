@@ -1,18 +1,19 @@
 {#-
-    What a target has read of its changes stands in its table properties, set after its rows are written: the latest `_cdc_loaded_at`, how
-    many changes there were up to it, and the commit of which this holds (see `progress/commits.sql`).
+    A target notes in its table properties which changes it has read. They are set after its rows are written: the latest
+    `_cdc_loaded_at`, the number of changes up to it, and the commit for which this is valid (see `progress/commits.sql`).
 
-    A mapping: `loaded_at`, `count` and `truncates`, how many of the changes are such, for the properties; `deleted_keys_gone`, the
-    sequence up to which deleted keys have left the table (see `_deleted_keys.sql`), or none; `commit`, from which the rows are
-    computed; `condition`, which is true of the changes that are new: those of later batches. It is all of them where the table
-    has other rows than its properties say, or the count no longer holds: a run that began earlier has ended later, or changes
-    were rebuilt or deleted. It is none where nothing is new. `pending` is what `_pending_changes` says of them.
+    Returns a mapping. `loaded_at`, `count` and `truncates` (how many of the changes are truncates) are for the properties.
+    `deleted_keys_gone` is the sequence up to which deleted keys have left the table (see `_deleted_keys.sql`), or none.
+    `commit` is the one from which the rows are computed. `condition` selects the new changes, those of later batches. It
+    selects all changes if the table has other rows than its properties say, or if the count has changed: a run that began
+    earlier ended later, or changes were rebuilt or deleted. It is none if nothing is new. `pending` is the result of
+    `_pending_changes`.
 -#}
 {%- macro _changes_to_apply(table, all_changes, existing_relation, file_format, is_first) -%}
     {%- set state = spark_cdc._state_of_table(existing_relation, file_format) -%}
     {%- set properties = state.properties -%}
     {%- set before = spark_cdc._read_before(properties) if state.is_known and not is_first -%}
-    {#- answered from the metadata alone, by Delta only where no more is asked -#}
+    {#- answered from the metadata alone; by Delta only if the query asks for nothing else -#}
     {%- if before and file_format == 'delta' -%}
         {%- set count, loaded_at = run_query('select count(*) from ' ~ all_changes).rows[0][0] | int, before.loaded_at -%}
         {%- set is_as_before = false -%}
@@ -52,14 +53,14 @@
 {%- endmacro -%}
 
 {#-
-    Of the changes of which `condition` is true: `count`, `truncates`, `last_loaded_at`, `loaded_at`, where they are of one, and `good`,
-    how many have no error. Of the good ones: `are_whole`, whether each says all of its row, or that there is none; `are_last`,
-    whether all come after whatever the table has, or ever had (`last_sequence`, `deleted_keys_gone`); `last_sequence` of both,
-    and `stored_up_to` of the table. A key operation's sequence may lack a change's last part. A first build asks for the first two
-    alone: arrays are slow to read.
+    Of the changes that `condition` selects: `count`, `truncates`, `last_loaded_at`, `loaded_at` (if all have the same), and
+    `good`, the number of changes without an error. Of the good ones: `are_whole`, whether each has its whole row or says that
+    there is none; `are_last`, whether all come after everything that the table has or ever had (`last_sequence`,
+    `deleted_keys_gone`); `last_sequence` of both, and `stored_up_to` of the table. A key operation's sequence may lack a
+    change's last part. A first build asks for the first two alone: arrays are slow to read.
 
-    With some `table` also: `operations`, how many of the good ones are operations on a key; and of these keys `key_list`, as
-    `_key_list` gives it, or `key_count`, about how many they are, where `expected_count` is more than are listed.
+    With `table` also: `operations`, how many of the good ones are operations on a key. Of these keys: `key_list`, as
+    `_key_list` returns it, or `key_count`, their approximate number, if `expected_count` is more than are listed.
 -#}
 {%- macro _pending_changes(
     all_changes, condition, is_first, last_sequence=none, deleted_keys_gone=none, table=none, expected_count=0
@@ -113,7 +114,7 @@
 {%- endmacro -%}
 
 {#-
-    The new changes without an error, kept where they are read often. Those of one batch need not be kept to be the same each
+    The new changes without an error, cached if they are read often. The changes of one batch need no cache to be the same each
     time: a batch is one commit.
 -#}
 {%- macro _new_changes(temporaries, read, all_changes, is_read_often=true) -%}
@@ -124,8 +125,8 @@
 {%- endmacro -%}
 
 {#-
-    The highest sequence that a table's rows have, as its property says it, so that a run whose changes all come after it need
-    not look at the rows. Looked for in the table where it is not known, and only where it is of use.
+    The highest sequence of a table's rows, from its property, so that a run whose changes all come after it need not look at
+    the rows. If the property is missing, the table is read, and only if the result is of use.
 -#}
 {%- macro _last_sequence(table, pending, target_relation) -%}
     {%- set is_of_use = table.options.get('hard_deletes', 'new_record') == 'new_record' -%}

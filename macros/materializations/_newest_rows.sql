@@ -1,9 +1,9 @@
 {#-
-    The rows of a current table that needs nothing of its own but how far each key has come, as `_rows_to_merge` gives them: where
-    every new change says its whole row, or that there is none, and comes after the stored one, the newest of a key is its row.
-    Most batches of most tables are such, and the table's other columns need not be read for them; nor any, where all new changes
-    come after all that the table has. None where a change needs more, which `_changed_rows` does: a value of the row before it,
-    a place before the stored row, a truncate at any time.
+    The rows of a current table, as `_rows_to_merge` returns them, for a batch in which every new change has its whole row (or
+    says that there is none) and comes after the stored row: a key's newest change is then its row. Most batches of most tables
+    are like this. Of the table only the sequence of each key is read, and nothing if all new changes come after all that the
+    table has. None if a change needs more, which `_changed_rows` does: a value of the row before it, a place before the stored
+    row, or if there ever was a truncate.
 -#}
 {%- macro _newest_rows(table, read, all_changes, target_relation, file_format, temporaries) -%}
     {%- set pending = read.pending -%}
@@ -14,7 +14,7 @@
     {%- endif -%}
     {%- set new_changes = spark_cdc._new_changes(temporaries, read, all_changes, is_read_often=false) -%}
     {%- set operations = spark_cdc._operations_in_place(table, pending, new_changes, target_relation) -%}
-    {#- The keys are those of these very changes: a batch is one commit. Of so many none are listed anyway. -#}
+    {#- A batch is one commit, so the keys are those of these changes. So many keys are not listed anyway. -#}
     {%- set has_many_keys = pending.key_count > 1.25 * spark_cdc._most_listed_keys() -%}
     {%- set is_read_once = pending.loaded_at and pending.are_last and pending.operations and (pending.key_list or has_many_keys) -%}
     {%- set newest = '(' ~ operations ~ ')' if is_read_once else spark_cdc._cached_view(temporaries, 'newest', operations) -%}
@@ -30,8 +30,8 @@
 {%- endmacro -%}
 
 {#-
-    The same for a history, where all new changes come after all that it has: each key goes on from its open version, and each of
-    these ends or is confirmed, so that the rows that were made need not be held beside those that are stored.
+    The same for a history, if all new changes come after all that it has: each key continues from its open version, which ends
+    or is confirmed, so the new rows need not be compared with the stored ones.
 -#}
 {%- macro _newest_versions(table, read, all_changes, target_relation, file_format, temporaries) -%}
     {%- if not read.pending.are_last or table.options.hard_deletes != 'new_record' -%}
@@ -47,7 +47,7 @@
     {{- return(spark_cdc._rows_to_merge(table, rows, are_open=true)) -}}
 {%- endmacro -%}
 
-{#- New operations: whether each is its key's last, and whether it is not after the stored row. -#}
+{#- New operations: whether each is its key's last, and whether it does not come after the stored row. -#}
 {%- macro _operations_in_place(table, pending, new_changes, target_relation) -%}
     select
         {{ spark_cdc._quoted(table.columns_of(table.columns), 'operations.') }},

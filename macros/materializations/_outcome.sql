@@ -1,13 +1,14 @@
 {#-
-    What a run did to a model's table, in words: dbt shows the message of the statement `main` in its own line of the model, where
-    Spark would say OK, and keeps it in run_results.json. Counts, error codes and names that models declare; nothing of a message.
+    A sentence about what a run did to a model's table: dbt shows the message of the statement `main` in its own line of the
+    model, instead of Spark's OK, and keeps it in run_results.json. It has counts, error codes and names that models declare,
+    and nothing of a message.
 -#}
 {%- macro _show_outcome(outcome) -%}
     {#- dbt's defaults of the other two are types, which its log cannot write -#}
     {%- do store_raw_result(name='main', message=outcome, code=none, rows_affected=none) -%}
 {%- endmacro -%}
 
-{#- Of a `cdc_append`, once its rows are there. -#}
+{#- For a `cdc_append`, after its rows were written. -#}
 {%- macro _outcome_of_log(relation, is_nothing_new) -%}
     {%- set kind = spark_cdc._kind_of(model) -%}
     {%- if kind == 'changes' and spark_cdc._is_backfill() -%}
@@ -22,7 +23,7 @@
     {{- return(spark_cdc._outcome_of_reconciliation(relation, kind == 'run_summary')) -}}
 {%- endmacro -%}
 
-{#- A message is unrouted where no changes model of the project reads its table. -#}
+{#- A message is unrouted if no changes model of the project reads its table. -#}
 {%- macro _outcome_of_messages(relation) -%}
     {%- set is_routed = [] -%}
     {%- for reader in spark_cdc._readers_of(model, ['changes']) -%}
@@ -57,7 +58,7 @@
     {{- return(spark_cdc._counted_in_words(query, ['rejected'], 'row change')) -}}
 {%- endmacro -%}
 
-{#- Of a run ledger or a run summary: its rows of this run, which are few. -#}
+{#- For a run ledger or a run summary: the rows of this run, which are few. -#}
 {%- macro _outcome_of_reconciliation(relation, has_details) -%}
     {%- set outcomes = ['read'] + spark_cdc._outcome_names() -%}
     {%- set query -%}
@@ -98,11 +99,11 @@
     {{- return(found[0] | int ~ ' read' ~ (': ' ~ parts | join(', ') if parts else '')) -}}
 {%- endmacro -%}
 
-{#- Of a current or history table. `rows` is what its MERGE wrote, as `_rows_to_merge` gives it. -#}
+{#- For a current or history table. `rows` is what its MERGE wrote, as `_rows_to_merge` returns it. -#}
 {%- macro _outcome_of_table(target_relation, read, is_first, rows) -%}
     {%- set pending = read.pending -%}
     {%- if is_first -%}
-        {#- answered from the metadata of a table that was just made -#}
+        {#- answered from the metadata of the table that this run created -#}
         {%- set built = run_query('select count(*) from ' ~ target_relation).rows[0][0] | int -%}
         {%- set changes = spark_cdc._number_of(pending.count if pending else 0, 'row change') -%}
         {{- return(changes ~ ': ' ~ spark_cdc._number_of(built, 'row') ~ ' built') -}}
@@ -124,7 +125,7 @@
     {{- return(spark_cdc._number_of(pending.count, 'row change') ~ again ~ ': ' ~ parts | join(', ')) -}}
 {%- endmacro -%}
 
-{#- Of a query of outcome, code and rows: '15 read: 12 routed, 3 rejected (broken_json 2, unknown_op 1)'. -#}
+{#- From a query of outcome, code and rows: '15 read: 12 routed, 3 rejected (broken_json 2, unknown_op 1)'. -#}
 {%- macro _counted_in_words(query, outcomes, what=none) -%}
     {%- set counts, codes, parts = {}, [], [] -%}
     {%- for row in run_query(query).rows -%}
@@ -148,7 +149,7 @@
     {{- return(count ~ ' ' ~ noun ~ ('s' if count != 1 else '')) -}}
 {%- endmacro -%}
 
-{#- Condition on the rows that this run has appended: they lie in files of their own, and the lake opens no other. -#}
+{#- Condition on the rows that this run has appended. They are in files of their own, so the lake opens no other file. -#}
 {%- macro _is_of_this_run(loaded_at) -%}
     {{- return(spark_cdc._of_this_run(loaded_at ~ ' = ' ~ spark_cdc._loaded_at(), loaded_at)) -}}
 {%- endmacro -%}

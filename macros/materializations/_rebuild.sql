@@ -1,9 +1,10 @@
 {#-
-    What a table is rebuilt for in this run, as names; none where it goes on. A changes model that is a view gives all changes as it
-    declares them now, so a column that is declared late, another type, encoding or source table is right at once: the table is built
-    from them as for the first time. A model that says `on_schema_change` or `full_refresh=false` is not rebuilt by itself.
+    The names of the differences for which this run rebuilds a table; none if the run is incremental. A changes model that is a
+    view returns all changes as it declares them now. So after a column was added, or a type, an encoding or a source table
+    changed, the table is built from the view as for the first time. A model with `on_schema_change` or `full_refresh=false` is
+    not rebuilt by itself.
 
-    Its view has to be made in the same run: an older one may still give what was declared before.
+    The view has to be built in the same run: an older view may still return the earlier declaration.
 -#}
 {%- macro _reasons_to_rebuild(table, existing_relation) -%}
     {%- set changes = spark_cdc._changes_view_below() -%}
@@ -27,7 +28,7 @@
     {{- return(reasons | unique | list) -}}
 {%- endmacro -%}
 
-{#- The one changes model that this table selects from, where it is a view and the table may be rebuilt. -#}
+{#- The one changes model that this table selects from, if it is a view and the table may be rebuilt. -#}
 {%- macro _changes_view_below() -%}
     {%- set changes = spark_cdc._changes_below(model) -%}
     {%- set is_free = 'on_schema_change' not in model.unrendered_config and config.get('full_refresh') is not false -%}

@@ -1,4 +1,4 @@
-{#- The query of a table's rows from operations: `table` as `_apply_changes` has it. -#}
+{#- The query of a table's rows from operations; `table`: see `_apply_changes`. -#}
 {%- macro _table_rows(table, operations, all_changes, carries_over, are_whole=false) -%}
     {{- return(table.rows_of(
         operations, all_changes, table.key, table.columns, carries_over, table.variants, spark_cdc._patched_in(table, operations),
@@ -6,7 +6,7 @@
     )) -}}
 {%- endmacro -%}
 
-{#- Those of a table's columns that its operations patch: mostly none, and then nothing of this is computed. -#}
+{#- The table's columns that its operations patch: mostly none, and then no patch is computed. -#}
 {%- macro _patched_in(table, operations) -%}
     {%- set patched = [] -%}
     {%- if table.patched -%}

@@ -1,4 +1,4 @@
-{#- In what the two materializations differ: see `_apply_changes`. -#}
+{#- The differences of the two materializations: see `_apply_changes`. -#}
 {%- macro _target_kind(materialization) -%}
     {{- return({
         'cdc_current': {

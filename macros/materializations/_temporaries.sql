@@ -1,12 +1,12 @@
 {#-
-    Temporary views are shared by all threads of a session: a name here has the model and the run in it, where dbt-spark's own
-    names collide between schemas. Each macro notes what it makes in `temporaries`, for `_drop_temporaries`.
+    All threads of a session share temporary views: dbt-spark's own names collide between schemas, so a name here includes the
+    model and the run. Each macro notes what it creates in `temporaries`, for `_drop_temporaries`.
 -#}
 {%- macro _temporary_view(temporaries, suffix, sql) -%}
     {{- return(spark_cdc._make_view(temporaries, suffix, 'create or replace temporary view', sql)) -}}
 {%- endmacro -%}
 
-{#- Computed once and kept for this run: what a run reads more than once is small, and its plan is not. -#}
+{#- Computed once and cached for this run: what a run reads more than once is small, but its plan is large. -#}
 {%- macro _cached_view(temporaries, suffix, sql) -%}
     {{- return(spark_cdc._make_view(temporaries, suffix, 'cache table', sql)) -}}
 {%- endmacro -%}
@@ -26,9 +26,9 @@
 {%- endmacro -%}
 
 {#-
-    A table beside the target for the length of a run. Spark knows a kept view by its plan, which it walks and prints wherever
-    the view is read, and twice in each view that reads it: where a long chain of steps begins, a table costs less. Its name
-    has the run in it: of two runs at once, none writes the rows of the other.
+    A scratch table next to the target for the length of a run. Spark identifies a cached view by its plan, which it walks and
+    prints wherever the view is read, and twice in each view that reads it: at the start of a long chain of steps, a table costs
+    less. Its name includes the run: of two runs at once, neither writes the rows of the other.
 -#}
 {%- macro _scratch_table(temporaries, target_relation, suffix, file_format, sql) -%}
     {%- set scratch = target_relation.incorporate(path={
@@ -45,7 +45,7 @@
     {{- return(scratch) -}}
 {%- endmacro -%}
 
-{#- Drops the scratch tables of runs that died. A run that is still alive fails then, and writes nothing. -#}
+{#- Drops the scratch tables of failed runs. If such a run is still alive, it fails now and writes nothing. -#}
 {%- macro _drop_leftovers(target_relation) -%}
     {%- set schema = target_relation.without_identifier() -%}
     {%- set prefix = target_relation.identifier ~ '__cdc_' -%}
@@ -59,7 +59,7 @@
 {%- endmacro -%}
 
 {%- macro _drop_temporaries(temporaries) -%}
-    {#- the last first: they stand on each other -#}
+    {#- in reverse order: later ones read earlier ones -#}
     {%- for temporary in temporaries | reverse -%}
         {%- call statement('drop_' ~ loop.index) -%}
             {%- if temporary.is_table -%}

@@ -1,11 +1,11 @@
 {#-
-    What each run selects, appended: for models made by `messages` and `changes`, which select what they have not read yet.
+    Appends what each run selects: for models made by `messages` and `changes`, which select what they have not read yet.
 
     config(file_format='iceberg'|'delta', on_schema_change=...)
 
-    Beside dbt's `incremental` with the strategy `append`, which does as well: a run with nothing new commits nothing, a full
-    refresh replaces the table in place, and there is no temporary view, whose name in dbt-spark is the alias alone: of two
-    models of one alias that run at once, one may read the other's rows.
+    dbt's `incremental` with the strategy `append` works, too. Unlike it, this materialization commits nothing if nothing is
+    new, and a full refresh replaces the table in place. It also needs no temporary view: dbt-spark names such a view after the
+    alias alone, so if two models with one alias run at once, one may read the other's rows.
 -#}
 {%- materialization cdc_append, adapter='spark' -%}
     {%- set file_format = spark_cdc._log_config(config) -%}

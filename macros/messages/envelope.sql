@@ -1,9 +1,9 @@
 {#-
-    Raw messages -> the same messages with their envelope read: the text of the CTEs `raw_messages`, with some `reading` those up
-    to `new_messages`, then those of `_envelopes_of`; the caller adds its own `select`. Every macro that reads raw messages calls it.
+    Raw messages -> the same messages with their envelope read. Every macro that reads raw messages calls this one.
 
-    `leaves_out` names columns of `_header_columns` that the caller does not read. `finds_reused_offsets` makes a message an error
-    where another one stands at its place.
+    Returns the text of the CTEs: `raw_messages`, with `reading` those up to `new_messages`, then those of `_envelopes_of`. The
+    caller adds its own `select`. `leaves_out` names columns of `_header_columns` that the caller does not read. With
+    `finds_reused_offsets` a message is an error if an older message has its offset.
 -#}
 {%- macro _envelope(
     relation, fmt, raw_columns, reading=none, leaves_out=[], finds_reused_offsets=false

@@ -1,15 +1,15 @@
 {#-
-    The CTE `message_rows`: the messages of `envelopes` with `rows`, the row changes in each, exact and untyped. NULL of a message that
-    has none. A messages model keeps it, so that no changes model reads a message again: see `_stored_messages`. Where numbers were put
-    in quotes, `quoted_rows` come first.
+    The CTE `message_rows`: the messages of `envelopes` with `rows`, the row changes in each, exact and untyped. NULL if a
+    message has none. A messages model stores it, so that no changes model parses a message again: see `_stored_messages`. If
+    numbers were put in quotes, the CTE `quoted_rows` comes first.
 
     A row is a struct, the same for all formats:
 
     op        insert, update, delete or snapshot
-    update_part  before or after, of one of the two messages of an update
-    image     map<string,string>: the row after the change, or of a delete as it was; a number by its own text
+    update_part  before or after, for one of the two messages of an update
+    image     map<string,string>: the row after the change, or the deleted row; the text of a number is unchanged
     before    map<string,string>: the row before an update or a delete, or the part of it that the message has
-    old_key   array<string>, of an update: the columns of which the message has the value before. See `_format`
+    old_key   array<string>, of an update: the columns whose value before the update the message has. See `_format`
     complete, absent_is_error, patches, old_key_told_apart, op_columns_of_others
               see `_format`
 -#}
@@ -64,7 +64,7 @@ message_rows as (
     {%- set rows, is_pair = fmt.rows, fmt.header.splits_updates -%}
     {%- set fields = [] -%}
     {%- for name, type in spark_cdc._row_fields().items() -%}
-        {#- What only the pair of an update's two messages can say is asked of the pair. -#}
+        {#- If an update is two messages, `absent_is_error` needs both of them. -#}
         {%- set value = none if is_pair and name in ['complete', 'absent_is_error', 'patches'] else rows[name] -%}
         {%- set value = 'map_keys(' ~ value ~ ')' if value and name == 'old_key' else value -%}
         {%- do fields.append("    '" ~ name ~ "', " ~ (value | string | trim | indent(4) if value else 'cast(null as ' ~ type ~ ')')) -%}
@@ -72,7 +72,7 @@ message_rows as (
     {{- return('named_struct(\n' ~ fields | join(',\n') ~ '\n)') -}}
 {%- endmacro -%}
 
-{#- The fields of a row in a messages model, and their types. -#}
+{#- The fields of a row in a messages model, with their types. -#}
 {%- macro _row_fields() -%}
     {{- return({
         'op': 'string', 'update_part': 'string', 'image': 'map<string,string>', 'before': 'map<string,string>', 'old_key': 'array<string>',

@@ -3,18 +3,17 @@
 
     relation     the raw table: topic, partition, offset, timestamp, key, value
     format       the envelope: see `formats()`
-    dialect      whose way of writing the format, where there are several
-    raw_columns  {'value': 'payload', ...}: SQL expressions where the raw table names a column otherwise
+    dialect      the product that wrote the messages, if products write the format differently
+    raw_columns  {'value': 'payload', ...}: SQL expressions for columns that have another name in the raw table
 
-    One row: topic, partition, offset, timestamp, key, value as in Kafka, JSON without what a converter put around it; format;
+    One row has: topic, partition, offset, timestamp, key, value as in Kafka, JSON without the wrapping of a converter; format;
     kind (rows, ddl, truncate, begin, commit, heartbeat, tombstone, other, unreadable); database_name, schema_name, table_name;
-    op as the vendor writes it;
-    sequence (the vendor's order in parts); committed_at; transaction_id; key_columns; column_types; ddl;
-    error (code, detail), which is not null exactly for unreadable messages; rows (the row changes in it, exact and untyped: see
-    `_message_rows`); loaded_at (when the run that read it began); read_positions
-    (what its topic and partition held then: by it the next run knows what is new).
+    op as the vendor writes it; sequence (the vendor's order in parts); committed_at; transaction_id; key_columns; column_types;
+    ddl; error (code, detail), which is not null exactly for unreadable messages; rows (the row changes in the message, exact
+    and untyped: see `_message_rows`); loaded_at (when the run that read the message began); read_positions (the state of its
+    topic and partition at that time, from which the next run finds new messages).
 
-    A model that is a `cdc_append` reads each message of the raw table once, also one that lands late or lands again.
+    A `cdc_append` model reads each message of the raw table once, also one that lands late or lands again.
 -#}
 {%- macro messages(relation=none, format=none, dialect=none, raw_columns=none) -%}
     {%- do spark_cdc._require_arguments('messages', varargs, kwargs, ['relation', 'format', 'dialect', 'raw_columns']) -%}

@@ -1,6 +1,6 @@
 {#-
-    The CTE `message_rows` as `_message_rows` makes it, read from a messages model; with some `reading` the new ones. `where` is a
-    condition on them. `keeps_loaded_at` is true where `loaded_at` stays the run that read the message, and is else this run.
+    The CTE `message_rows` as `_message_rows` makes it, read from a messages model; with `reading` only the new messages.
+    `where` is a condition on them. `loaded_at` is the run that read the message if `keeps_loaded_at` is true, else this run.
 -#}
 {%- macro _stored_messages(relation, where, reading=none, keeps_loaded_at=true) -%}
     {%- set raw = spark_cdc._raw_columns({'headers': 'headers'}) -%}

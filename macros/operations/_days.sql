@@ -1,7 +1,7 @@
-{#- How old is old: whole days before this command started. -#}
+{#- The time limit of an age: whole days before this command started. -#}
 
 {%- macro _require_days(operation, argument, value, lowest, reason) -%}
-    {#- the calendar of Python begins with the year 1 -#}
+    {#- Python's calendar begins with the year 1 -#}
     {%- set highest = 700000 -%}
     {%- if value is not integer or value is boolean or not lowest <= value <= highest -%}
         {%- do spark_cdc._raise(

@@ -1,8 +1,8 @@
 {#-
-    Deleted keys of a current table leave it, and its property spark_cdc.deleted_keys_gone says up to which sequence: a key that
-    the table does not have and that gets a change from before is rebuilt from all its changes, and finds its delete there.
+    Removes deleted keys from a current table, and notes in its property spark_cdc.deleted_keys_gone up to which sequence. If a
+    missing key then gets a change from before that sequence, it is rebuilt from all its changes, which include the delete.
 
-    The property is set before the rows go: a crash in between only makes a run look twice.
+    The property is set before the rows are deleted: if the command fails in between, a run only searches once more.
 -#}
 {%- macro _prune_deleted_keys(node, before, dry_run) -%}
     {%- set relation = spark_cdc._table_of(node) -%}

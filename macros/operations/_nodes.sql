@@ -1,4 +1,4 @@
-{#- The models that an operation works on, found by their names in the project's graph. -#}
+{#- The models that an operation works on, found by name in the project's graph. -#}
 
 {%- macro _model_named(operation, name, kinds) -%}
     {%- set found = spark_cdc._models_of(kinds) -%}
@@ -11,7 +11,7 @@
     {{- return(found[name]) -}}
 {%- endmacro -%}
 
-{#- Those named, or all of these kinds. -#}
+{#- The named models, or all of these kinds. -#}
 {%- macro _models_named(operation, names, kinds) -%}
     {%- set found = spark_cdc._models_of(kinds) -%}
     {%- set names = found | sort if names is none else names -%}
@@ -73,7 +73,7 @@
     {{- return(nodes) -}}
 {%- endmacro -%}
 
-{#- A table with Kafka's own columns; none where they have other names. -#}
+{#- A table with Kafka's own columns; none if they have other names. -#}
 {%- macro _raw_table(node) -%}
     {%- set relation = spark_cdc._table_of(node) -%}
     {%- set columns = adapter.get_columns_in_relation(relation) | map(attribute='name') | list if relation else [] -%}

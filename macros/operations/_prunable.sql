@@ -1,13 +1,14 @@
 {#-
-    What `prune` may delete, as {'query': rows, 'columns': what identifies them}; or {'needed_for': why}, where all is needed. `columns`
-    maps expressions over the stored row to columns of the query.
+    The rows that `prune` may delete, as {'query': rows, 'columns': the columns that identify them}; or {'needed_for': reason}
+    if all rows are needed. `columns` maps expressions over the stored row to columns of the query.
 -#}
 
 {#-
-    Messages that every reader has, without an error. A messages model has a row of each message, a changes model one of its own
-    tables': those of which it has messages. Of a raw table that tells no names, one changes model may be the reader, or else all
-    rows are needed; so they are where readers count offsets in several ways, or read a view that may. What the raw table still
-    has stays in the messages model: it would be read again, and be missed by the tests.
+    Messages that every reader has without an error. A messages model has a row for each message; a changes model has one for
+    each message of its own tables, which are those that it has messages of. A raw table names no tables: if more than one
+    changes model reads it, all rows are needed. All rows are needed, too, if readers count offsets in several ways, or read a
+    view that may. A message that the raw table still has stays in the messages model: a run would read it again, and the tests
+    would miss it.
 -#}
 {%- macro _read_messages(node, before) -%}
     {%- set is_source = node.resource_type == 'source' -%}
@@ -122,8 +123,8 @@
 {%- endmacro -%}
 
 {#-
-    Why a reader needs all messages, or none: a table that is not there has read nothing, one that is no log is made from all messages
-    in each run, and a view may leave out or rename what a source's row is found by.
+    Why a reader needs all messages, or none. A table that does not exist has read nothing. A table that does not append is
+    built from all messages in each run. A view may leave out or rename the columns by which a source's row is found.
 -#}
 {%- macro _reads_all(reader, table, node) -%}
     {%- if table is none -%}
@@ -143,7 +144,7 @@
     {{- return(none) -}}
 {%- endmacro -%}
 
-{#- Topic, partition and offset of a raw table's row, as a model that reads the table knows them. -#}
+{#- Topic, partition and offset of a raw table's row, as in a model that reads the table. -#}
 {%- macro _place_in_raw(reader) -%}
     {%- set raw = spark_cdc._raw_columns(reader.config.meta['spark_cdc.raw_columns']) -%}
     {{- return((raw.topic, raw.partition, raw.offset)) -}}

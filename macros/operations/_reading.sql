@@ -1,7 +1,7 @@
 {#-
-    What a current or history table has read of its changes holds for one commit (decision 0008). An operation that writes
-    the table, or deletes changes that it has read, says so in the properties; or else the next run would read all changes again.
-    Where they did not hold before, they are left so: that run then makes the table right.
+    The properties of a current or history table say which changes it has read, and are valid for one commit (decision 0008). An
+    operation that writes the table, or deletes changes that it has read, updates them; otherwise the next run would read all
+    changes again. If they were not valid before, they are not updated: the next run then corrects the table.
 -#}
 {%- macro _reading_of(relation, file_format) -%}
     {%- set state = spark_cdc._state_of_table(relation, file_format) -%}
@@ -20,7 +20,7 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{#- Models over a changes model with what they have read of it; those of which it does not hold are left out. -#}
+{#- Models over a changes model, with the changes that they have read; models whose properties are not valid are left out. -#}
 {%- macro _readings_over(node) -%}
     {%- set readings = [] -%}
     {%- for reader in spark_cdc._readers_of(node, ['cdc_current', 'cdc_history']) -%}

@@ -1,4 +1,4 @@
-{#- The keys that `restate` was told, as queries of the key's columns. -#}
+{#- The keys that the user gave to `restate`, as queries of the key's columns. -#}
 
 {%- macro _keys_listed(table, keys, all_changes, relation) -%}
     {%- if not spark_cdc._is_list(keys) or not keys -%}
@@ -49,7 +49,7 @@
     {{- return(given) -}}
 {%- endmacro -%}
 
-{#- Keys that a change or a stored row from there on has; a truncate touches all. -#}
+{#- Keys with a change or a stored row from that offset on; a truncate touches all keys. -#}
 {%- macro _keys_since(table, since, all_changes, relation) -%}
     {%- if since is not mapping or since.keys() | sort != ['offset', 'partition', 'topic']
         or since.offset is not integer or since.partition is not integer or since.topic is not string -%}
@@ -77,7 +77,7 @@
     select {{ spark_cdc._quoted(table.key) }} from {{ relation }} where {{ place }}
 {%- endmacro -%}
 
-{#- Each key once, and with one between which and others values went all such keys. -#}
+{#- Each key once. If values passed between a key and others, all such keys are added. -#}
 {%- macro _with_joined_keys(table, chosen, all_changes) -%}
     {%- set late_arriving -%}
     select {{ spark_cdc._quoted(table.key) }}, true as _cdc_is_late_arriving, false as _cdc_inherits_values, null as _cdc_inherited_by

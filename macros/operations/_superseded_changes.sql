@@ -1,6 +1,6 @@
 {#-
-    Changes of a key that has a later one, old enough itself, which says the whole row or that there is none. Not of keys between
-    which values go: the way of a value through them may begin at any of their changes.
+    Changes of a key before a later one that has the whole row or says that there is none; the later one must itself be old
+    enough. It leaves out keys between which values pass: a value may start its way through them at any of their changes.
 -#}
 {%- macro _superseded_changes(node, before) -%}
     {%- set readers = spark_cdc._readers_of(node, ['cdc_current', 'cdc_history']) -%}

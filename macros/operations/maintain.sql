@@ -1,14 +1,14 @@
 {#-
     dbt run-operation spark_cdc.maintain --args '{dry_run: false}'
 
-    Small files to large ones, deletes into the files, old snapshots and files of no snapshot away: for the tables of this package's
-    models, by the procedures of their format. No row changes.
+    Merges small files into large ones and deletes into the files, and removes old snapshots and files of no snapshot. It works
+    on the tables of this package's models, with the procedures of their format. No row changes.
 
-    models       names of models; all of this package's, where left out
+    models       names of models; all of this package's if left out
     retain_days  snapshots and files younger than this stay, for readers and time travel: 7 or more
     dry_run      true, the default, prints the statements
 
-    Not while a run writes the same tables: it may have to be repeated then.
+    Do not use it while a run writes the same tables: you may have to repeat it.
 -#}
 {%- macro maintain(models=none, retain_days=7, dry_run=true) -%}
     {%- do spark_cdc._require_arguments('maintain', varargs, kwargs, ['models', 'retain_days', 'dry_run']) -%}
@@ -43,8 +43,8 @@
 {%- endmacro -%}
 
 {#-
-    The statements for one table. Of other formats than these there is nothing to do. A few snapshots stay whatever their age: by
-    the one that its last run wrote a table knows what it has read (decision 0008).
+    The statements for one table; none for other formats than these. A few snapshots stay whatever their age: a table needs the
+    one of its last run to know which changes it has read (decision 0008).
 -#}
 {%- macro _maintenance(relation, catalog, retain_days) -%}
     {%- set file_format = spark_cdc._file_format(relation) -%}

@@ -1,20 +1,20 @@
 {#-
     dbt run-operation spark_cdc.prune --args '{older_than_days: 30}'
 
-    Deletes what no later run needs, and cannot delete what one does:
+    Deletes rows that no later run needs. It cannot delete a row that a run needs:
 
     sources  raw messages that every messages or changes model over the source has read without an error
-    models   messages   of what the raw table no longer has: control messages, and messages whose rows every changes model
-                        over it holds without an error
-             changes    under cdc_current alone: changes after which a later one of the same key says the whole row
-             cdc_current  deleted keys; a change that comes later still finds the delete in the changes model
+    models   messages   those that the raw table no longer has: control messages, and messages whose rows every changes model
+                        over it has without an error
+             changes    under cdc_current alone: changes before a later one of the same key that has the whole row
+             cdc_current  deleted keys; a late-arriving change still finds the delete in the changes model
 
-    Dead letters stay, and parts of updates, messages that no model reads, truncates, all changes under a cdc_history, and of each
-    topic and partition the row that tells the next run what was read.
+    It keeps dead letters, update parts, messages that no model reads, truncates, all changes under a cdc_history, and for each
+    topic and partition the row that shows the next run which messages were read.
 
-    older_than_days  by the message's timestamp, of changes and deleted keys by the commit time
-    models           names of models; all of this package's, where left out
-    sources          ['raw.messages'] names raw tables that have Kafka's own column names; none, where left out
+    older_than_days  by the message's timestamp; for changes and deleted keys by the commit time
+    models           names of models; all of this package's if left out
+    sources          ['raw.messages'] names raw tables that have Kafka's own column names; none if left out
     dry_run          true, the default, counts
 -#}
 {%- macro prune(older_than_days=none, models=none, sources=[], dry_run=true) -%}
@@ -30,7 +30,7 @@
     {%- do spark_cdc._only_spark('prune') -%}
 {%- endmacro -%}
 
-{#- Raw tables first: from a messages model goes what they no longer have. -#}
+{#- Raw tables first: a messages model loses only messages that they no longer have. -#}
 {%- macro spark__prune(nodes, raw_tables, older_than_days, dry_run) -%}
     {%- set before = spark_cdc._days_ago(older_than_days) -%}
     {%- for node in raw_tables -%}
@@ -54,12 +54,15 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{#- Whether it has a table that runs add to; one that each run rebuilds needs no pruning. -#}
+{#- Whether runs append to the model's table; a table that each run rebuilds needs no pruning. -#}
 {%- macro _is_kept(node) -%}
     {{- return(node.config.materialized in spark_cdc._logs() + ['cdc_current'] and spark_cdc._table_of(node) is not none) -}}
 {%- endmacro -%}
 
-{#- `rows` is a query of whole rows of the table, and what identifies a row is in `columns`; or says why all of them are needed. -#}
+{#-
+    `rows` has a query of whole rows of the table, with the columns that identify a row in `columns`; or the reason why all rows
+    are needed.
+-#}
 {%- macro _prune_table(node, rows, dry_run) -%}
     {%- set relation = spark_cdc._table_of(node) -%}
     {%- if rows.needed_for -%}

@@ -1,16 +1,16 @@
 {#-
     dbt run-operation spark_cdc.restate --args '{model: orders, keys: [7, 8]}'
 
-    Rebuilds the rows of some keys of a cdc_current or cdc_history table from all their changes, as a full refresh would, and
-    leaves the other rows alone. For rows that somebody edited, added or deleted by hand.
+    Rebuilds the rows of some keys of a cdc_current or cdc_history table from all their changes, as a full refresh would. Other
+    rows do not change. Use it for rows that somebody edited, added or deleted by hand.
 
     model    the model's name
-    keys     [7, 8]; where the key has several columns [{order_id: 7, line: 1}]
+    keys     [7, 8]; if the key has several columns [{order_id: 7, line: 1}]
     since    instead of keys: {topic: shop, partition: 0, offset: 1200}: all keys that a message touched from there on; after a
-             truncate these are all
-    dry_run  true says how many keys these are, and writes nothing
+             truncate these are all keys
+    dry_run  true prints the number of these keys and writes nothing
 
-    Keys between which values went (see decision 0004) are built together. Not while a run writes the same table.
+    Keys between which values passed (see decision 0004) are rebuilt together. Do not use it while a run writes the same table.
 -#}
 {%- macro restate(model=none, keys=none, since=none, dry_run=false) -%}
     {%- do spark_cdc._require_arguments('restate', varargs, kwargs, ['model', 'keys', 'since', 'dry_run']) -%}

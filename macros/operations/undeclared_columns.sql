@@ -1,15 +1,15 @@
 {#-
     dbt run-operation spark_cdc.undeclared_columns
 
-    Prints, for each changes model over a messages model, the columns that the messages of its tables carry and that no changes model
-    of these tables declares: lines to paste into `columns`, then what is known of each. One query for each messages model.
+    Prints, for each changes model over a messages model, the columns in the messages of its tables that no changes model of
+    these tables declares: first lines to paste into `columns`, then a note on each column. One query for each messages model.
 
-    models  names of changes models; all of them, where left out
+    models  names of changes models; all of them if left out
 
-    The type is that of the message's own type, by the type codes of this package, where the messages name one and the package's
-    Python half is installed; or else string, which keeps every text.
+    If the messages name a type and the package's Python part is installed, the type follows from it, by the type codes of this
+    package. Otherwise the type is string, which keeps every text.
 
-    The lines have no comments: Jinja takes none inside a mapping.
+    The lines have no comments: Jinja rejects comments inside a mapping.
 -#}
 {%- macro undeclared_columns(models=none) -%}
     {%- do spark_cdc._require_arguments('undeclared_columns', varargs, kwargs, ['models']) -%}
@@ -26,7 +26,7 @@
     {%- for node in nodes -%}
         {%- set sources, unbuilt, columns = spark_cdc._messages_read_by(node), [], {} -%}
         {%- for messages in sources.values() -%}
-            {#- Iceberg's views are not in dbt's list of relations: of a view that is not there Spark's own sentence says so. -#}
+            {#- dbt's list of relations lacks Iceberg's views: if a view is missing, Spark's own error says so. -#}
             {%- if messages.config.materialized != 'view'
                 and adapter.get_relation(database=messages.database, schema=messages.schema, identifier=messages.alias) is none -%}
                 {%- do unbuilt.append(messages.name) -%}
@@ -53,7 +53,7 @@
     {%- endfor -%}
 {%- endmacro -%}
 
-{#- Messages models that a changes model reads, itself or through views, by id. -#}
+{#- Messages models that a changes model reads, directly or through views, by id. -#}
 {%- macro _messages_read_by(node) -%}
     {%- set found = {} -%}
     {%- for id in node.depends_on.nodes if id in graph.nodes -%}
@@ -64,13 +64,13 @@
     {{- return(found) -}}
 {%- endmacro -%}
 
-{#- `columns` is name -> the rows of `_undeclared_columns` of it, one for each source table of the model. -#}
+{#- `columns` maps a name to its rows of `_undeclared_columns`, one for each source table of the model. -#}
 {%- macro _print_columns(node, columns) -%}
     {%- set lines, known = [], [] -%}
     {%- for name, rows in columns.items() -%}
         {%- set tables_lines = rows | map(attribute='line') | unique(case_sensitive=true) | list -%}
         {%- if tables_lines[0] is not none -%}
-            {#- of tables whose types differ, only a text takes all values -#}
+            {#- if the tables have different types, only a text fits all values -#}
             {%- do lines.append(tables_lines[0] if tables_lines | length == 1 else tables_lines[0].rsplit(': ', 1)[0] ~ ": 'string'") -%}
         {%- endif -%}
         {%- for row in rows -%}
@@ -91,7 +91,7 @@
     {%- for line in known -%}{%- do print('  ' ~ line) -%}{%- endfor -%}
 {%- endmacro -%}
 
-{#- A text of a message for a terminal: what is not printed is written as Python writes it, and it is cut after 100 characters. -#}
+{#- A message's text for a terminal: unprintable characters as Python writes them, cut after 100 characters. -#}
 {%- macro _in_one_line(text) -%}
     {%- set characters = [] -%}
     {%- for character in text[:100] -%}

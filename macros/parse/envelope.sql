@@ -1,8 +1,9 @@
 {#-
     Messages -> the same messages with their envelope read. One parse of each message.
 
-    Gives the text of the CTEs `documents`, `checked` and `envelopes`, and of some before and between them. `messages` is the name of the
-    CTE that is read, with Kafka's names and, with `finds_reused_offsets`, `is_reused`; `leaves_out` see `_envelope`, `fmt` see `_format`.
+    Returns the text of the CTEs `documents`, `checked` and `envelopes`, and of those that they read. `messages` is the name of
+    the CTE with the messages: it has Kafka's names and, with `finds_reused_offsets`, `is_reused`. `leaves_out`: see
+    `_envelope`; `fmt`: see `_format`.
 
     Why maps of texts: they keep absent and null apart, show a key that occurs twice, and need no declared columns.
 -#}
@@ -194,7 +195,7 @@ envelopes as (
 )
 {%- endmacro -%}
 
-{#- What a format tells of a message beside its kind. One list: models, tests and `spark-cdc decode` read it. -#}
+{#- What a format reads from a message besides its kind. One list: models, tests and `spark-cdc decode` read it. -#}
 {%- macro _header_columns() -%}
     {{- return({
         'database_name': 'string',

@@ -1,18 +1,17 @@
-{#- The error of a message or a row: a code, and a detail that names rules and fields, never a value of the message. -#}
+{#- The error of a message or a row: a code and a detail. The detail names rules and fields, never a value of the message. -#}
 
-{#- An error of a message or a row: its code, and which rule was broken by which field. -#}
 {%- macro _error(code, detail=none) -%}
     {{- return(spark_cdc._error_of(code, spark_cdc._literal(detail) if detail else 'cast(null as string)')) -}}
 {%- endmacro -%}
 
-{#- An error whose detail is an SQL expression. Names of columns and fields may be in it, values of the message may not. -#}
+{#- An error whose detail is an SQL expression. It may contain names of columns and fields, but no values of the message. -#}
 {%- macro _error_of(code, detail) -%}
     {{- return("named_struct('code', '" ~ code ~ "', 'detail', " ~ detail ~ ')') -}}
 {%- endmacro -%}
 
 {#-
-    What `errors` of a header begins with: the message has no operation, or one that the format does not know. `path`: the field
-    that says it.
+    The first `errors` of a header: the message has no operation, or one that the format does not know. `path`: the field of the
+    operation.
 -#}
 {%- macro _errors_of_op(path, op, known) -%}
     {{- return({
@@ -21,7 +20,7 @@
     }) -}}
 {%- endmacro -%}
 
-{#- The error of a list in which a name occurs twice. `where` says of what object the names are. -#}
+{#- The error of a list in which a name occurs twice. `where` is the object that has the names. -#}
 {%- macro _name_twice_error(names, where) -%}
     {%- set first = spark_cdc._let(
         'sorted', 'array_sort(' ~ names ~ ')', 'get(filter(sorted, (name, place) -> name = get(sorted, place - 1)), 0)'
@@ -31,11 +30,11 @@
 {%- endmacro -%}
 
 {#-
-    The first error of a message, NULL where it has none. `errors` maps codes to rules, in the order in which they are asked; the
-    rules of a code map what is wrong to the condition on which it is: {'missing_rows': {'data: no rows': 'size(message.data) = 0'}}.
-    `fault` is no code: it is an expression that gives the error itself, as `_error` makes it, or NULL.
+    The first error of a message, NULL if it has none. `errors` maps codes to rules, in the order in which they are checked. The
+    rules of a code map a detail to the condition of the error: {'missing_rows': {'data: no rows': 'size(message.data) = 0'}}.
+    `fault` is not a code: it is an expression that returns the error itself, as `_error` makes it, or NULL.
 
-    What is wrong begins with the path of the field and names rules and fields, never a value of the message.
+    A detail begins with the path of the field and names rules and fields, never a value of the message.
 -#}
 {%- macro _first_error(errors) -%}
     {%- set found = [] -%}
@@ -43,7 +42,7 @@
         {%- if code == 'fault' -%}
             {%- do found.append(rules) -%}
         {%- else -%}
-            {#- A format of a project's own may give one condition alone. -#}
+            {#- A project's own format may give a condition without a detail. -#}
             {%- set rules = {none: rules} if rules is string else rules -%}
             {%- set cases = [] -%}
             {%- for detail, condition in rules.items() -%}

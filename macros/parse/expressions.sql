@@ -1,6 +1,6 @@
-{#- Expressions that several formats need of a message's fields. None of them stops a batch. -#}
+{#- Expressions over a message's fields that several formats need. None of them stops a batch. -#}
 
-{#- Text of a whole number of up to 20 digits, as the places in a source's order are, or NULL. A cast alone would round 1.5. -#}
+{#- Text of a whole number of up to 20 digits, as positions in a source's log are, or NULL. A cast alone would round 1.5. -#}
 {%- macro _whole_number(text, signed=false) -%}
     {{- return(
         'case when ' ~ text ~ " rlike r'^" ~ ('-?' if signed else '') ~ "[0-9]++\\z' then try_cast(" ~ text
@@ -8,7 +8,7 @@
     ) -}}
 {%- endmacro -%}
 
-{#- Two lists as a map, or NULL where a name occurs twice or is missing: map_from_arrays alone would stop the batch. -#}
+{#- Two lists as a map, or NULL if a name occurs twice or is missing: map_from_arrays alone would stop the batch. -#}
 {%- macro _map_of(names, values) -%}
     {{- return(
         'case when size(array_distinct(array_compact(' ~ names ~ '))) = size(' ~ names ~ ') then map_from_arrays('
@@ -16,24 +16,23 @@
     ) -}}
 {%- endmacro -%}
 
-{#- True of a list in which a name occurs twice. -#}
 {%- macro _names_twice(names) -%}
     {{- return('size(' ~ names ~ ') <> size(array_distinct(' ~ names ~ '))') -}}
 {%- endmacro -%}
 
-{#- Types by column, NULL where a column occurs twice: which of its types is true cannot be known. -#}
+{#- Types by column, NULL if a column occurs twice: nobody knows which of its types is the right one. -#}
 {%- macro _types_once(types) -%}
     {{- return('case when size(' ~ types ~ ') = size(array_distinct(map_keys(' ~ types ~ '))) then ' ~ types ~ ' end') -}}
 {%- endmacro -%}
 
-{#- True of an image that names a column: without one it is no row. `others` are entries of it that are no column. -#}
+{#- True if `image` names a column: without columns it is not a row. `others` is the number of entries that are not columns. -#}
 {%- macro _has_columns(image, others=0) -%}
     {{- return('coalesce(size(' ~ image ~ ') > ' ~ others ~ ', false)') -}}
 {%- endmacro -%}
 
 {#-
-    The first and the last number that a time of a commit may be in a unit: from 2001, when none of these formats was there, to 9999.
-    Another number is of another unit, or damaged. The milliseconds have 13 digits.
+    The first and the last valid number of a commit time in a unit: from 2001, before any of these formats existed, to 9999.
+    Another number has another unit or is damaged. Milliseconds have 13 digits.
 -#}
 {%- macro _span_of_times(unit) -%}
     {{- return({
@@ -42,17 +41,20 @@
     }[unit]) -}}
 {%- endmacro -%}
 
-{#- True of a time beyond the year 9999: of another unit, or damaged. -#}
+{#- A time beyond the year 9999 has another unit or is damaged. -#}
 {%- macro _beyond_the_calendar(time, unit='milliseconds') -%}
     {{- return('coalesce(' ~ time ~ ' > ' ~ spark_cdc._span_of_times(unit)[1] ~ ', false)') -}}
 {%- endmacro -%}
 
-{#- True of fewer than 13 digits, where a format's page promises these of milliseconds. -#}
+{#- True for fewer than 13 digits, if the format's documentation promises 13 digits of milliseconds. -#}
 {%- macro _may_be_seconds(milliseconds) -%}
     {{- return('coalesce(' ~ milliseconds ~ ' between 1 and ' ~ (spark_cdc._span_of_times('milliseconds')[0] - 1) ~ ', false)') -}}
 {%- endmacro -%}
 
-{#- Rules of a time that a format writes in milliseconds. 0 and below is no time; what is of another unit would be a wrong one. -#}
+{#-
+    Rules of a time that a format writes in milliseconds. 0 and below mean no time; a time in another unit would be a wrong
+    time.
+-#}
 {%- macro _rules_of_milliseconds(path, time) -%}
     {{- return({
         path ~ ': fewer than 13 digits, as seconds have': spark_cdc._may_be_seconds(time),
@@ -60,12 +62,12 @@
     }) -}}
 {%- endmacro -%}
 
-{#- Rules of a time that a format writes in seconds: milliseconds lie beyond the calendar. -#}
+{#- Rules of a time that a format writes in seconds: a time in milliseconds lies beyond the calendar. -#}
 {%- macro _rules_of_seconds(path, time) -%}
     {{- return({path ~ ': beyond the year 9999 as seconds': spark_cdc._beyond_the_calendar(time, 'seconds')}) -}}
 {%- endmacro -%}
 
-{#- Rules of a time that a format writes as a text with date and clock; '' is no time. `time`: the text as Spark reads it. -#}
+{#- Rules of a time that a format writes as a text with date and clock; '' means no time. `time`: the text as Spark reads it. -#}
 {%- macro _rules_of_time_text(path, text, time=none) -%}
     {%- set time = time or text -%}
     {{- return({
@@ -74,20 +76,17 @@
     }) -}}
 {%- endmacro -%}
 
-{#-
-    True of a number that is no time of a commit in this unit. 0 says that the time is not known.
--#}
+{#- True if a number cannot be a commit time in this unit. 0 means that the time is not known. -#}
 {%- macro _is_no_time(time, unit) -%}
     {%- set first, last = spark_cdc._span_of_times(unit) -%}
     {{- return('coalesce(' ~ time ~ ' <> 0 and ' ~ time ~ ' not between ' ~ first ~ ' and ' ~ last ~ ', false)') -}}
 {%- endmacro -%}
 
-{#- True of a list of images of which any is a row. -#}
 {%- macro _holds_a_row(images) -%}
     {{- return('coalesce(exists(' ~ images ~ ', image -> size(image) > 0), false)') -}}
 {%- endmacro -%}
 
-{#- True where an image lacks a column that the one before it has. Mostly both have the same, which is asked first. -#}
+{#- True if `image` lacks a column that `before` has. Mostly both have the same columns: the cheap comparison comes first. -#}
 {%- macro _lacks_columns_of(before, image) -%}
     {{- return(
         'not map_keys(' ~ before ~ ') <=> map_keys(' ~ image ~ ') and size(array_except(map_keys(' ~ before ~ '), map_keys('
@@ -95,7 +94,7 @@
     ) -}}
 {%- endmacro -%}
 
-{#- True where two lists hold other rows; the columns of a row may stand in any order. -#}
+{#- True if two lists have different rows; the order of the columns in a row does not matter. -#}
 {%- macro _other_rows(left, right) -%}
     {%- set ordered = ', image -> array_sort(map_entries(image)))' -%}
     {{- return(spark_cdc._holds_a_row(left) ~ ' and to_json(' ~ left ~ ') <> to_json(' ~ right ~ ') and transform(' ~ left ~ ordered
@@ -103,9 +102,9 @@
 {%- endmacro -%}
 
 {#-
-    True where a name is no text: from_json gives an object or a list as its text. `names` maps the fields of the message to what
-    is read of them; only where that may be a nested value is the message looked at again. Where a name in the message has an
-    escape, the field's cannot be searched for.
+    True if a name is not a text: from_json returns an object or a list as its text. `names` maps the fields of the message to
+    the values that were read. The condition searches the message again only if such a value may be nested. If a name in the
+    message is written with an escape, a search for the field's name cannot find it.
 -#}
 {%- macro _is_nested(names) -%}
     {%- set conditions = [] -%}
@@ -118,7 +117,7 @@
     {{- return('(' ~ conditions | join(' or ') ~ ')') -}}
 {%- endmacro -%}
 
-{#- Rules of names, which must be texts: maps the paths of the fields to what is read of them. See `_is_nested`. -#}
+{#- Rules for names, which must be texts: `names` maps the paths of the fields to the values that were read. See `_is_nested`. -#}
 {%- macro _rules_of_names(names) -%}
     {%- set rules = {} -%}
     {%- for path, name in names.items() -%}
@@ -127,20 +126,19 @@
     {{- return(rules) -}}
 {%- endmacro -%}
 
-{#- Regular expression: a name in the message is written with an escape. -#}
 {%- macro _escaped_name() -%}
     {{- return('\\\\u(?:[^"\\\\]++|\\\\.)*+"\\s*+:') -}}
 {%- endmacro -%}
 
-{#- Whether a declared column is read from a text of bytes, which a bare number may look like. -#}
+{#- Whether a declared column is read from a text of bytes. A number without quotes may look like one. -#}
 {%- macro _is_bytes(column) -%}
     {{- return(column.family == 'binary' or column.encoding in ['bits', 'big_endian_bits', 'base64']) -}}
 {%- endmacro -%}
 
 {#-
-    `typed`, but NULL of bytes or bits that do not stand in quotes: a bare number or truth value may be base64 by chance, and
-    from_json gives the same text of both. `value_names` as in `_format`. Where a name in the message has an escape, it cannot
-    be searched for. `message`: the text in which the value stands.
+    `typed`, but NULL for bytes or bits without quotes: a bare number or truth value may be base64 by chance, and from_json
+    returns the same text for both. `value_names`: see `_format`. If a name in the message is written with an escape, a search
+    cannot find it. `message`: the text that contains the value.
 -#}
 {%- macro _only_in_quotes(text, column, typed, value_names, message='value') -%}
     {%- if not spark_cdc._is_bytes(column) -%}
@@ -155,7 +153,7 @@
     {{- return('case when ' ~ is_quoted ~ ' then ' ~ typed ~ ' end') -}}
 {%- endmacro -%}
 
-{#- A number that orders, 0 where there is none (also as one of the texts `nulls`), NULL where the text is no number. -#}
+{#- A number that orders. 0 if there is none or the text is one of `nulls`; NULL if the text is not a number. -#}
 {%- macro _order_number(text, nulls=['', 'null']) -%}
     {{- return(
         "case when " ~ text ~ " is null" ~ (' or ' ~ text ~ ' in (' ~ spark_cdc._literals(nulls) ~ ')' if nulls)
@@ -176,8 +174,8 @@
 {%- endmacro -%}
 
 {#-
-    The whole row before the change, of a format that sends only what differs. map_concat stops at a name that occurs twice:
-    such an image is left as it is, and is an error.
+    The whole row before the change, of a format that sends only the columns that differ. map_concat stops at a name that occurs
+    twice: such a row is not changed here and becomes an error.
 -#}
 {%- macro _overlaid(image, before) -%}
     {{- return(

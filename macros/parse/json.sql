@@ -2,14 +2,15 @@
 
 {#-
     from_json over the message inside an object of our own, for three reasons that were measured on Spark 4.1:
-    text after the message ("{...} {...}", "{...}]") is dropped by from_json without a word, but breaks the wrapper, or makes
-    `message` a list of more than one;
-    `numbers_quoted` is the wrapper's last field, so it is null exactly when the text could not be read to its end;
-    a field of another shape than declared leaves its text in `not_as_declared`.
-    Bytes that are not UTF-8 would be read as U+FFFD: such a message is not read at all.
+    - from_json silently drops text after the message ("{...} {...}", "{...}]"). Such a text breaks the wrapper, or makes
+      `message` a list of more than one.
+    - `numbers_quoted` is the wrapper's last field, so it is null exactly if the text could not be read to its end.
+    - A field of another shape than declared leaves its text in `not_as_declared`.
 
-    A message that holds a number which Spark would rewrite is read with its numbers in quotes, and says so: `_unquoted_image`
-    then gives the rows in it. One look at the message decides.
+    Spark would replace bytes that are not UTF-8 by U+FFFD: such a message is not read at all.
+
+    If Spark would rewrite a number of the message, the message is read with its numbers in quotes and `numbers_quoted` is true:
+    `_unquoted_image` then returns its rows. The message is searched only once for this.
 -#}
 {%- macro _parsed(fmt, schema) -%}
     {%- set text = 'try_validate_utf8(value)' -%}
@@ -29,7 +30,7 @@ from_json(
 )
 {%- endmacro -%}
 
-{#- The keys of one object below the message, each as often as it stands there: from_json keeps the last of two without a word. -#}
+{#- The keys of an object inside the message, repeated keys included: from_json silently keeps the last of two. -#}
 {%- macro _keys_of(name, text='value') -%}
     {{- return('map_keys(from_json(' ~ text ~ ", '" ~ name ~ " map<string,string>')." ~ name ~ ')') -}}
 {%- endmacro -%}

@@ -1,10 +1,10 @@
-{#- Numbers of a JSON text that Spark's from_json would rewrite: they are put in quotes before it reads them. -#}
+{#- Spark's from_json would rewrite some numbers of a JSON text: this puts them in quotes first. -#}
 
 {#-
-    Spark turns a JSON number with a point or an exponent into a double before it gives its text: 1.50 becomes 1.5 and
-    20 digits become 17. Here each such number is put in quotes after U+FDD0, a code point that is no character, so that
-    its text survives, and `_unquoted_image` takes the mark away; where a text has this code point, it occurs twice in
-    between. Strings are stepped over; a number that is not JSON stays bare and is refused by the parser.
+    Spark turns a JSON number with a point or an exponent into a double before it returns its text: 1.50 becomes 1.5, and 20
+    digits become 17. To keep the text, this puts each such number in quotes after U+FDD0, a code point that is not a character.
+    `_unquoted_image` removes the mark. If a text has this code point, it is doubled in between. Strings are skipped. A number
+    that is not valid JSON stays without quotes, and the parser rejects it.
 -#}
 {%- macro _quote_numbers(text) -%}
     {%- set number = "-?(?:0|[1-9][0-9]*+)(?:\\.[0-9]++)?(?:[eE][+-]?[0-9]++)?(?![0-9.eE+-])" -%}
@@ -17,8 +17,8 @@
 {%- endmacro -%}
 
 {#-
-    For a format that writes numbers of more than 1,000 digits (`long_numbers`), which stop the parser. A fraction is quoted before it
-    comes here; for other readings of the message, such as that of its names, 0.0 takes its place.
+    Numbers of more than 1,000 digits stop the parser; some formats write them (`long_numbers`). A fraction is already in quotes
+    when it comes here. For other readings of the message, such as that of its names, 0.0 replaces it.
 -#}
 {%- macro _without_long_numbers(text) -%}
     {%- set others = "(?:[^\"0-9-]++|\"(?:[^\"\\\\]++|\\\\.)*+\"|-?(?![0-9.]{1001})[0-9.]++|-(?![0-9]))*+" -%}
@@ -29,14 +29,14 @@
     ) -}}
 {%- endmacro -%}
 
-{#- True where from_json gives another text than a number of the message has: its point or its exponent, or -0, is not quoted. -#}
+{#- True if from_json would change the text of a number: one with a point or an exponent, or -0, without quotes. -#}
 {%- macro _holds_bare_fractions(value) -%}
     {{- return('not ' ~ value ~ " rlike r'(?s)^" ~ spark_cdc._whole_numbers_and_texts() ~ "\\z'") -}}
 {%- endmacro -%}
 
 {#-
-    Regular expression of all of a JSON text that from_json gives as it stands, up to the first number that it does not. Texts are
-    stepped over as wholes: so it is half as slow as one choice for each piece.
+    Regular expression of the JSON text whose values from_json does not change, up to the first number that it does. It skips
+    each text as a whole, which takes half as long as one choice for each piece.
 -#}
 {%- macro _whole_numbers_and_texts() -%}
     {%- set text = '"[^"\\\\]*+(?:\\\\.[^"\\\\]*+)*+"' -%}
@@ -44,7 +44,7 @@
     {{- return('[^"0-9-]*+(?:(?:' ~ text ~ '|' ~ integer ~ ')[^"0-9-]*+)*+') -}}
 {%- endmacro -%}
 
-{#- A text or a number of a message whose numbers were quoted -> its own text, also of the numbers inside a nested value. -#}
+{#- A text or number of a message whose numbers were quoted -> its own text. This covers the numbers inside a nested value. -#}
 {%- macro _unquoted_text(text) -%}
     {{- return(
         "case when not contains(" ~ text ~ ", '\\uFDD0') then " ~ text ~ " when startswith(" ~ text ~ ", '\\uFDD0') and substr(" ~ text
@@ -53,7 +53,6 @@
     ) -}}
 {%- endmacro -%}
 
-{#- An image whose numbers were quoted -> the image with the numbers' own texts. -#}
 {%- macro _unquoted_image(image) -%}
     {{- return('transform_values(' ~ image ~ ', (name, text) -> ' ~ spark_cdc._unquoted_text('text') ~ ')') -}}
 {%- endmacro -%}

@@ -1,24 +1,26 @@
 {#-
     What an SQL statement in a message does to the rows of its table, as one word: the column `statement_kind`. No rule knows
-    SQL's grammar. What a rule does not plainly know is an error row, and never a mere DDL.
+    SQL's grammar. A statement that no rule plainly recognizes becomes an error row, never a mere DDL.
 
-    1. Quoted texts, quoted names and comments are cut out, once. Databases read some of them in different ways: a backslash,
-       `#`, `$`, `[`, `--x`, a letter before a quote (Oracle's q'[it's]'), MySQL's /*! */, a comment in a comment, a quote that
-       nothing closes. Such a place is never cut, and so its character is left. Then the rules read the statement uncut.
+    1. The query cuts out quoted texts, quoted names and comments, once. Databases disagree about a backslash, `#`, `$`, `[`,
+       `--x`, a letter before a quote (Oracle's q'[it's]'), MySQL's /*! */, a comment in a comment, and a quote that nothing
+       closes. Such a place is never cut, so its character is left. The rules then read the statement uncut.
     2. CREATE or ALTER of a procedure, function, trigger, event or package, up to its END, runs nothing: `other`.
-    3. `TRUNCATE [TABLE] name`, and nothing more than one of four options that change nothing else: `truncate` if it is the message's
+    3. `TRUNCATE [TABLE] name`, with at most one of four options that change nothing else: `truncate` if it is the message's
        table, `truncate_of_other_table` if not.
-    4. Whatever else has the word TRUNCATE: `truncate_unclear`. So are a truncate of a partition and a column of that name.
-    5. A statement whose first word changes rows, or that has such a word first after a semicolon: `changes_rows`. So is a statement
-       that has a comment there which was not cut.
-    6. What does not begin as a statement does, as a number or an object in its place, or comments alone: `none`. So is no text.
+    4. Any other statement with the word TRUNCATE: `truncate_unclear`. This includes a truncate of a partition and a column of
+       that name.
+    5. A statement whose first word changes rows, or that has such a word first after a semicolon: `changes_rows`. A comment at
+       such a place that was not cut counts as one.
+    6. A text that does not begin like a statement, such as a number, an object or comments alone: `none`. No text is `none`,
+       too.
     7. All the rest: `other`.
 -#}
 
 {#-
-    The CTEs `statements` and `kinds_of_statements`: `messages` with its statement in `statement` and what that does in
-    `statement_kind`. `statement` is the part of a format's header: SQL of the `text`, and of the `table` and the `qualifier`
-    (database or schema) that a truncate must be of. Without them, or where they are NULL, it is of another one.
+    The CTEs `statements` and `kinds_of_statements`: `messages` with the columns `statement` and `statement_kind`. `statement`
+    is the part of a format's header: SQL of the `text`, and of the `table` and the `qualifier` (database or schema) that a
+    truncate must name. Without these two, or if they are NULL, the truncate is of another table.
 -#}
 {%- macro _statement_ctes(messages, statement) -%}
     {%- set quoted = spark_cdc._quoted_in_statement() -%}
@@ -73,12 +75,15 @@ kinds_of_statements as (
 )
 {%- endmacro -%}
 
-{#- A quoted text or name as all databases read it. -#}
+{#- A quoted text or name that all databases read alike. -#}
 {%- macro _quoted_in_statement() -%}
     {{- return('\\B\\x27[^\\x27\\\\]*+\\x27|"[^"\\\\]*+"|`[^`\\\\]*+`') -}}
 {%- endmacro -%}
 
-{#- A comment as all databases read it. `#` begins one for some only, but nothing else at the very beginning. -#}
+{#-
+    A comment that all databases read alike. `#` begins a comment in some of them only, but at the very beginning it is nothing
+    else.
+-#}
 {%- macro _comment_in_statement() -%}
     {{- return([
         '/[*](?!M?!)(?:(?!/[*]|[*]/).)*+[*]/',
@@ -91,7 +96,7 @@ kinds_of_statements as (
     {{- return('(?:[\\w$#@[^\\x00-\\x7F]]+|[`"\\[][^`"\\[\\]]+[`"\\]])') -}}
 {%- endmacro -%}
 
-{#- The group is the name of the table, with those before it. -#}
+{#- The group is the table's name with its qualifiers. -#}
 {%- macro _plain_truncate() -%}
     {%- set name = spark_cdc._name_in_statement() -%}
     {%- set options = '(?:\\s+(?:RESTART|CONTINUE)\\s+IDENTITY|\\s+(?:DROP|REUSE)\\s+STORAGE)?' -%}
@@ -107,13 +112,13 @@ kinds_of_statements as (
     {{- return('(?is)^\\s*(?:CREATE|ALTER)\\s+' ~ between ~ what ~ '\\b.*\\bEND(?:\\s+\\w+)?[\\s;/]*\\z') -}}
 {%- endmacro -%}
 
-{#- MariaDB has a letter in its /*M! */. What a comment holds that was not cut nobody knows. -#}
+{#- MariaDB has a letter in its /*M! */. Nobody knows what an uncut comment holds. -#}
 {%- macro _changes_rows() -%}
     {%- set words = ['INSERT', 'UPDATE', 'DELETE', 'REPLACE', 'LOAD', 'MERGE', 'WITH', 'COPY'] -%}
     {{- return('(?i)(?:^|;)[^A-Z]*(?:M![^A-Z]*)?(?:#|--|/[*](?!M?!)|(?:' ~ words | join('|') ~ ')\\b)') -}}
 {%- endmacro -%}
 
-{#- Whether a name in a statement is this one; in any case of letters where it is not quoted. -#}
+{#- Whether a name in a statement is `name`. Without quotes, upper and lower case do not matter. -#}
 {%- macro _is_name(written, name) -%}
     {%- if not name -%}
         {{- return('false') -}}
@@ -125,8 +130,8 @@ end
 {%- endmacro -%}
 
 {#-
-    The error of a statement that may empty a table and is not plainly the truncate of the message's, or that changes single rows,
-    else NULL. As a mere DDL its rows would live on. `path`: the field that has the statement.
+    The error of a statement that changes single rows, or that may empty a table and is not plainly a truncate of the message's
+    table; else NULL. As a mere DDL it would leave deleted rows in the target. `path`: the field of the statement.
 -#}
 {%- macro _statement_fault(path, changes_rows=true) -%}
 case statement_kind

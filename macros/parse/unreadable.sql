@@ -1,6 +1,6 @@
-{#- What is wrong with a message that could not be read, and where. Only evaluated for such messages. -#}
+{#- What is wrong with an unreadable message, and where. Evaluated only for such messages. -#}
 
-{#- The error of a text that could not be read to its end. Bytes are counted from 0, in the value as it is kept. -#}
+{#- The error of a text that could not be read to its end. Bytes are counted from 0, in the stored value. -#}
 {%- macro _unreadable_reason(text) -%}
 {%- set strictly = "map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false')" -%}
 case
@@ -26,7 +26,7 @@ case
 end
 {%- endmacro -%}
 
-{#- What may stand around a message, as a detail begins: decode/sights.py says the same where `--format auto` sees it. -#}
+{#- How a detail names what surrounds a message. decode/sights.py uses the same words for `--format auto`. -#}
 {%- macro _wrappings() -%}
     {{- return({
         'list': 'a list',
@@ -46,7 +46,7 @@ end
     {{- return("concat('byte ', " ~ number ~ ', ' ~ spark_cdc._literal(': ' ~ rule) ~ ')') -}}
 {%- endmacro -%}
 
-{#- Where a text was made of the bytes, those above 127 are gone, which the id may have. -#}
+{#- If a producer made a text of the bytes, those above 127 are lost. The schema id may have had some. -#}
 {%- macro _schema_registry(text) -%}
     {{- return(
         'case when contains(left(' ~ text ~ ", 5), '\\uFFFD') then 'schema registry: the bytes of its schema id were lost, because the "
@@ -55,7 +55,7 @@ end
     ) -}}
 {%- endmacro -%}
 
-{#- A U+FFFD of the text itself is no sign of a bad byte. -#}
+{#- A U+FFFD in the text itself does not mark a bad byte. -#}
 {%- macro _first_invalid_byte(text) -%}
     {{- return("octet_length(substring_index(make_valid_utf8(replace(" ~ text ~ ", '\\uFFFD', '???')), '\\uFFFD', 1))") -}}
 {%- endmacro -%}
@@ -88,7 +88,7 @@ end
     ) -}}
 {%- endmacro -%}
 
-{#- The error of a text that a more lenient reader could read to its end, NULL of JSON. -#}
+{#- The error of a text that a more lenient reader could read to its end; NULL if the text is JSON. -#}
 {%- macro _damage() -%}
     {%- set place = spark_cdc._at_byte('strict_reading.bytes', 'not JSON') -%}
     {{- return('case when strict_reading.stops then ' ~ spark_cdc._error_of('broken_json', place) ~ ' end') -}}
@@ -104,12 +104,12 @@ end
 {%- endmacro -%}
 
 {#-
-    What a strict reading of a JSON text comes to: `bytes` before the piece that stopped it (`stops`), the brackets that are open
-    `within` (the message itself is `.`), and whether the text is cut inside that piece (`is_cut`). NULL of more than 1,000,000 bytes,
-    which would take too long.
+    The result of a strict reading of a JSON text: `stops` if a piece is wrong, the `bytes` before that piece, the open brackets
+    (`within`; the message itself is `.`), and whether the text is cut inside that piece (`is_cut`). NULL for more than
+    1,000,000 bytes, which would take too long.
 
-    The list of what may follow what is the grammar: the innermost open bracket, what came last, what comes next. n is a name with
-    its colon, t a text, v another value or one that was read, s the start, and u a text that has no end.
+    The grammar is a list of what may follow what: the innermost open bracket, the last piece, the next piece. n is a name with
+    its colon, t a text, v another value or a finished one, s the start, and u a text without an end.
 -#}
 {%- macro _strict_reading(text) -%}
     {%- set whole_text = '"(?:[^"\\\\\\x00-\\x1f]++|\\\\(?:["\\\\/bfnrt]|u[0-9a-fA-F]{4}))*+' -%}
@@ -160,8 +160,8 @@ end
 {%- endmacro -%}
 
 {#-
-    The first field whose value has another shape than `schema` declares: it was not read, though the text `value` has it. Where
-    none is found, nothing more is known than that there is one.
+    The first field whose value has another shape than `schema` declares: it was not read, though the text `value` has it. If
+    none is found, the error says only that there is one.
 -#}
 {%- macro _field_not_as_declared(schema) -%}
     {%- set cases = [] -%}
@@ -179,7 +179,7 @@ end
     {{- return('case' ~ cases | join ~ '\n    else ' ~ unknown ~ '\nend' if cases else unknown) -}}
 {%- endmacro -%}
 
-{#- The fields of a struct type that are not of every shape, outer ones first: their paths, and what each has to be. -#}
+{#- The fields of a struct type that must have a certain shape, outer ones first: their paths, and the shape of each. -#}
 {%- macro _declared_shapes(type, column='message', path='') -%}
     {%- set rules = {
         'struct': 'not an object', 'map': 'not an object', 'bigint': 'not a whole number', 'int': 'not a whole number',

@@ -1,9 +1,6 @@
-{#-
-    Values and keys without what a converter put around their JSON. Of all other messages the first bytes are looked at, and no
-    more.
--#}
+{#- Values and keys without the wrapping of a converter. Of all other messages only the first bytes are read. -#}
 
-{#- A schema registry's serializers write byte 0 and four bytes of a schema id in front: bytes, which are no text. -#}
+{#- A schema registry's serializers write byte 0 and a schema id of four bytes in front: bytes, not text. -#}
 {%- macro _without_schema_id(text) -%}
     {{- return(
         'case when startswith(' ~ text ~ ", '\\u0000') and substr(cast(" ~ text ~ " as binary), 6, 1) = X'7B' then cast(substr(cast("
@@ -12,8 +9,9 @@
 {%- endmacro -%}
 
 {#-
-    A JsonConverter with schemas writes a message that is a text already as {"schema":{"type":"string",...},"payload":"{...}"}. Just
-    this is unwrapped, with the escapes that it writes; whatever else stands there is left to be refused.
+    If a message is already a text, a JsonConverter with schemas writes it as
+    {"schema":{"type":"string",...},"payload":"{...}"}. Only this, with the escapes of the converter, is unwrapped. Any other
+    wrapping stays and is rejected later.
 -#}
 {%- macro _unwrapped_value(text) -%}
     {%- set start = '{"schema":{"type":"string"' -%}

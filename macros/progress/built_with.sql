@@ -1,13 +1,14 @@
 {#-
-    What a table was built with, kept as its property `spark_cdc.built_with`: rows that were read with one `table`, `format` or `key`
-    do not become those of another one, so that a run with another one is refused. A table without the property, of an earlier
-    version, is not: its next append or merge notes what it was made with.
+    The arguments that a table was built with, stored as its property `spark_cdc.built_with`. Rows that were read with one
+    `table`, `format` or `key` do not become rows of another one, so a run with another one is rejected. A table of an earlier
+    version has no such property and is not rejected: its next append or merge notes the arguments.
 -#}
 
 {#-
-    Of a messages or changes model its arguments, as `_note_kind` has them. Of a current or history table its own options and, where
-    it selects from one changes model, the arguments of that: the table may not be rebuilt with it, or the model is a view. Of several
-    changes models each refuses for itself. Name -> text; none of a run ledger.
+    Of a messages or changes model: its arguments, as `_note_kind` has them. Of a current or history table: its own options and,
+    if it selects from one changes model, the arguments of that model, because the table may not be rebuilt with it and the
+    model may be a view. If there are several changes models, each rejects other arguments itself. Name -> text; none for a run
+    ledger.
 -#}
 {%- macro _built_with(node) -%}
     {%- set kind = spark_cdc._kind_of(node) -%}
@@ -44,7 +45,7 @@
     {{- return(found) -}}
 {%- endmacro -%}
 
-{#- As the property's text: Spark hides one that has the word token or secret in it, as a name may, so all is in hexadecimal digits. -#}
+{#- The property's text, in hexadecimal digits: Spark hides a property that contains the word token or secret, as a name may. -#}
 {%- macro _built_with_text(built_with) -%}
     {%- set texts = [] -%}
     {%- for name, value in built_with.items() -%}
@@ -62,7 +63,10 @@
     {{- return(built_with) -}}
 {%- endmacro -%}
 
-{#- What a table was built with and is another one now, of what both know: a column that is declared since was not read before. -#}
+{#-
+    The arguments that differ from those that a table was built with. A name that one side lacks does not count: a column that
+    was declared later was not read before.
+-#}
 {%- macro _built_otherwise(relation) -%}
     {%- set built_with, found = spark_cdc._built_with(model), {} -%}
     {%- for name, value in spark_cdc._built_with_of(spark_cdc._table_properties(relation)).items()
@@ -72,7 +76,7 @@
     {{- return(found) -}}
 {%- endmacro -%}
 
-{#- Whether a table was built from the messages of another source table, or from others than those of now. -#}
+{#- Whether a table was built from the messages of another source table, or read with another format, dialect or raw column. -#}
 {%- macro _is_of_other_messages(relation) -%}
     {%- set found = [] -%}
     {%- for name in spark_cdc._built_otherwise(relation)
@@ -82,7 +86,7 @@
     {{- return(found | length > 0) -}}
 {%- endmacro -%}
 
-{#- A table without rows has none that are wrong. With `only` the others are no reason. -#}
+{#- A table without rows has no wrong rows. `only` lists the names that are checked. -#}
 {%- macro _refuse_other_arguments(macro, relation, only=none) -%}
     {%- set built_with = spark_cdc._built_with(model) -%}
     {%- for name, value in spark_cdc._built_otherwise(relation).items()
@@ -100,7 +104,7 @@
     {%- endfor -%}
 {%- endmacro -%}
 
-{#- After an append or a merge. A property is a commit of its own on Delta: only where it is another one. -#}
+{#- After an append or a merge. On Delta a property is a commit of its own: it is written only if it differs. -#}
 {%- macro _note_built_with(relation) -%}
     {%- set text = spark_cdc._built_with_text(spark_cdc._built_with(model)) -%}
     {%- if text and text != spark_cdc._table_properties(relation).get('spark_cdc.built_with') -%}
@@ -110,7 +114,7 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{#- Before the run reads or alters anything. dbt's own `incremental` keeps no note of what its rows were made with. -#}
+{#- Before the run reads or alters anything. dbt's own `incremental` does not note the arguments of its rows. -#}
 {%- macro _refuse_append_of_other_arguments(macro) -%}
     {%- if spark_cdc._is_run() and config.get('materialized') == 'cdc_append' and spark_cdc._is_incremental_run() -%}
         {%- do spark_cdc._refuse_other_arguments(macro, load_cached_relation(this)) -%}

@@ -1,14 +1,14 @@
 {#-
-    What a table's properties say holds for the commit that they name, and for no other: rows and properties are two commits,
-    and between them a run may die or another one may write. So a run names its own commit only if it is the only one since the
-    commit that it computed its rows from; and where the table has gone on from the commit that is named, nothing is known, and
-    all changes are read again.
+    A table's properties are valid for the commit that they name, and for no other. Rows and properties are two commits: between
+    them a run may fail or another run may write. So a run names its own commit only if that is the only one since the commit
+    that it computed its rows from. If the table has a later commit than the named one, nothing is known, and all changes are
+    read again.
 -#}
 
-{#- A table's properties, its latest commit, and whether that is the one of which they hold. -#}
+{#- A table's properties, its latest commit, and whether the properties are valid for it. -#}
 {%- macro _state_of_table(relation, file_format) -%}
     {%- set properties = spark_cdc._table_properties(relation) if relation else {} -%}
-    {#- Iceberg says in the properties which commit is the latest: mostly it is the one that is named. -#}
+    {#- Iceberg has the latest commit in the properties: mostly it is the named one, and nothing more has to be read. -#}
     {%- set named, latest = properties.get('spark_cdc.read_commit'), properties.get('current-snapshot-id', 'none') -%}
     {%- set is_known = named == latest -%}
     {%- if relation and not is_known -%}
@@ -20,7 +20,7 @@
     {{- return({'properties': properties, 'commit': latest, 'is_known': is_known}) -}}
 {%- endmacro -%}
 
-{#- After rows were written: the commits since the one that they were computed from; none where that is not known (any more). -#}
+{#- After rows were written: the commits since the one that they were computed from; none if that one is not known (any more). -#}
 {%- macro _new_commits(relation, file_format, computed_from) -%}
     {%- set newer = spark_cdc._commits_since(spark_cdc._commits(relation, file_format), computed_from) -%}
     {%- if newer is none or newer | length < 2 -%}
@@ -29,7 +29,7 @@
     {{- return(spark_cdc._that_change_rows(relation, file_format, newer)) -}}
 {%- endmacro -%}
 
-{#- Those of `commits` after `commit`; none where `commit` is not known (any more). -#}
+{#- The `commits` after `commit`; none if `commit` is not known (any more). -#}
 {%- macro _commits_since(commits, commit) -%}
     {%- set newer = [] -%}
     {%- for found in commits -%}
@@ -41,7 +41,7 @@
     {{- return(newer if commit == 'none' else none) -}}
 {%- endmacro -%}
 
-{#- Those of some commits that change rows, and do not only move them. -#}
+{#- The commits that change rows. Those that only move rows are left out. -#}
 {%- macro _that_change_rows(relation, file_format, commits) -%}
     {%- set moves_rows = [
         'SET TBLPROPERTIES', 'UNSET TBLPROPERTIES', 'ADD COLUMNS', 'CHANGE COLUMN', 'CHANGE COLUMNS', 'ADD CONSTRAINT',
@@ -67,7 +67,7 @@
 {%- macro _commits(relation, file_format) -%}
     {%- set commits = [] -%}
     {%- if file_format == 'iceberg' -%}
-        {#- a letter before the number, so that dbt leaves it a text -#}
+        {#- a letter before the number, so that dbt keeps it as a text -#}
         {%- set query -%}
             select concat('s', snapshot_id) from {{ relation }}.history order by made_current_at desc limit 50
         {%- endset -%}
@@ -82,7 +82,10 @@
     {{- return(commits) -}}
 {%- endmacro -%}
 
-{#- After rows were written: their commit. Two runs that write one table at once stop here, and the next one sets it right. -#}
+{#-
+    After rows were written: their commit. If two runs write one table at once, this stops one of them, and the next run
+    corrects the table.
+-#}
 {%- macro _own_commit(target_relation, settings, materialization, computed_from) -%}
     {%- set commits = spark_cdc._new_commits(target_relation, settings.file_format, computed_from) -%}
     {%- if commits is none or commits | length > 1 -%}

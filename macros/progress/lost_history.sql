@@ -1,6 +1,6 @@
 {#-
-    Stops a full refresh that would lose history: where the table has messages that its source no longer holds. The model has to
-    be named a second time, in the var spark_cdc__allow_history_loss. One query over topic, partition and offset of both sides.
+    Stops a full refresh that would lose history, because the table has messages that its source no longer holds. To allow it,
+    the user names the model in the var spark_cdc__allow_history_loss. One query over topic, partition and offset of both sides.
 
     `stored` and `source` are queries of topic, partition and offset.
 -#}
@@ -34,7 +34,7 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{#- Whether a run, of which the caller knows that it is one, rewrites a log. -#}
+{#- Whether a run rewrites a table that runs append to. The caller knows that it is a run. -#}
 {%- macro _is_full_refresh() -%}
     {{- return(spark_cdc._is_log() and should_full_refresh() and spark_cdc._has_table()) -}}
 {%- endmacro -%}
@@ -46,12 +46,12 @@
     ) -}}
 {%- endmacro -%}
 
-{#- What the rows of a current or history table stand on. -#}
+{#- The messages from which the rows of a current or history table were made. -#}
 {%- macro _positions_of_rows(relation) -%}
     {{- return('select _cdc_topic as topic, _cdc_partition as partition, _cdc_offset as offset from ' ~ relation) -}}
 {%- endmacro -%}
 
-{#- A current or history table over changes that were pruned; another table of that name has no positions to lose. -#}
+{#- A current or history table over pruned changes. Another kind of table with that name has no positions to lose. -#}
 {%- macro _refuse_to_shorten(materialization, existing_relation, all_changes) -%}
     {%- if existing_relation is none -%}{{- return(none) -}}{%- endif -%}
     {%- set names = adapter.get_columns_in_relation(existing_relation) | map(attribute='name') | list -%}

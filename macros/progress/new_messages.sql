@@ -11,7 +11,7 @@ select * from values
     as partitions_to_read(topic, partition, after_offset, up_to_offset, fingerprint, has_late_messages)
 {%- endmacro -%}
 
-{#- Condition on the relation's own columns that leaves its other files unread; none where it would grow too long. -#}
+{#- Condition on the relation's own columns, so that its other files are not read; none if it would be too long. -#}
 {%- macro _read_condition(partitions, raw, read_again) -%}
     {%- if not spark_cdc._fit_a_condition(partitions, read_again) -%}
         {{- return(none) -}}
@@ -32,7 +32,7 @@ select * from values
     {{- return(partitions | length <= 200 and read_again | length <= 500) -}}
 {%- endmacro -%}
 
-{#- Whether that condition says exactly which messages are new. Mostly it does, and nothing has to be joined. -#}
+{#- Whether that condition selects exactly the new messages. Mostly it does, and nothing has to be joined. -#}
 {%- macro _condition_says_all(reading) -%}
     {{- return(
         spark_cdc._fit_a_condition(reading.partitions, []) and not reading.read_again and not spark_cdc._has_late_messages(reading)
@@ -47,14 +47,14 @@ select * from values
 {%- endmacro -%}
 
 {#-
-    The CTEs after `raw_messages` up to `new_messages`: what `_partitions_to_read` found. `reading` is a mapping:
+    The CTEs after `raw_messages` up to `new_messages`: the messages that `_partitions_to_read` found. `reading` is a mapping:
 
     partitions      its rows
-    positions_read  query of topic, partition, offset and is_reused of what was read before, for messages that landed late.
-                    With `counts_copies` also of timestamp, a row for each time: what lands again is then read again
-    values_unread   with `counts_copies`: query of topic, partition, offset, timestamp and value_hash of what could not be read
+    positions_read  query of topic, partition, offset and is_reused of the messages read before, to find late-arriving ones.
+                    With `counts_copies` also timestamp, and one row for each time: a message that lands again is read again
+    values_unread   with `counts_copies`: query of topic, partition, offset, timestamp and value_hash of unreadable messages
     read_again      rows of topic, partition, offset that are read although they were read before
-    read_positions_comment  what is read then: see `_read_positions_comment`
+    read_positions_comment  the positions after this run: see `_read_positions_comment`
 -#}
 {%- macro _new_messages_ctes(reading) -%}
     {%- set identity = ['topic', 'partition', 'offset'] + (['timestamp'] if reading.counts_copies else []) -%}

@@ -1,15 +1,16 @@
 {#-
-    What a run that goes on has to read: per topic and partition, one row with
+    The messages that an incremental run has to read: one row for each topic and partition with
 
-    after_offset    the highest offset that was read before; null of a partition that is new
-    up_to_offset    the highest offset that is there now: what lands while the model runs is for the next run
-    fingerprint     of all messages that are there now
-    has_late_messages  true where the messages up to `after_offset` are not those that were there when they were read: some have
-                    landed after it, or again, or are gone
-    has_copies      true where two of the messages after `after_offset` have one offset; with `finds_copies`
+    after_offset    the highest offset that was read before; null for a new partition
+    up_to_offset    the highest offset now: messages that land while the model runs are for the next run
+    fingerprint     of all messages that the partition has now
+    has_late_messages  true if the messages up to `after_offset` are not those of the earlier read: some landed later, landed
+                    again, or are gone
+    has_copies      true if two of the messages after `after_offset` have one offset; with `finds_copies`
 
-    One query over four columns of the relation, which is all that most runs of most tables cost: to plan the model's own
-    query takes seconds. `read_before` is what `_positions_read_before` gives; no query where it says that the relation is as it was.
+    One query over four columns of the relation is the whole cost of most runs of most tables; planning the model's own query
+    takes seconds. `read_before` is the result of `_positions_read_before`; if it says that the relation did not change, there
+    is no query.
 -#}
 {%- macro _partitions_to_read(relation, raw_columns, read_before, where=none, finds_copies=true) -%}
     {%- if read_before.has_all -%}
@@ -58,16 +59,16 @@
 {%- endmacro -%}
 
 {#-
-    Sums of it tell which messages were added, and how often; 32 bits each, so that the sum of 2 billion fits a bigint. With the
-    time, because a topic that was recreated has the offsets of the old one, which raw may hold no more.
+    Sums of it show which messages were added, and how often. It has 32 bits, so that the sum of 2 billion fits a bigint. It
+    includes the timestamp, because a recreated topic has the offsets of the old one, which raw may no longer hold.
 -#}
 {%- macro _message_fingerprint(offset, timestamp) -%}
     {{- return('(xxhash64(cast(' ~ offset ~ ' as bigint), ' ~ timestamp ~ ') & 4294967295)') -}}
 {%- endmacro -%}
 
 {#-
-    The CTE `topics_read`: what the next run has to know of the partitions that this one read, as a map per topic. `source` is
-    all of a first build. As texts of JSON: a lake reads a column of these many times faster than one of structs.
+    The CTE `topics_read`: the state of the partitions that this run read, for the next run, as a map per topic. A first build
+    reads all of `source`. The values are JSON texts: a lake reads such a column many times faster than a column of structs.
 -#}
 {%- macro _read_positions_cte(source, reading) -%}
 topics_read as (
@@ -96,12 +97,12 @@ topics_read as (
 )
 {%- endmacro -%}
 
-{#- Whether that CTE is needed: what a run has read of few partitions stands in its query. -#}
+{#- Whether that CTE is needed: if a run reads few partitions, their state is a literal in its query. -#}
 {%- macro _joins_read_positions(is_kept, reading) -%}
     {{- return(is_kept and not (reading and spark_cdc._condition_says_all(reading))) -}}
 {%- endmacro -%}
 
-{#- What the next run has to know of a topic's partitions, as a map of texts. -#}
+{#- The state of a topic's partitions for the next run, as a map of texts. -#}
 {%- macro _partitions_read(topic, reading) -%}
     {%- if spark_cdc._joins_read_positions(true, reading) -%}
         {{- return('topics_read.partitions') -}}
@@ -121,7 +122,7 @@ topics_read as (
     {{- return('(case ' ~ cases | join(' ') ~ ' end)') -}}
 {%- endmacro -%}
 
-{#- `_cdc_read_positions` and `read_positions` as they are written, from the texts of some partitions, and as they are read. -#}
+{#- `_cdc_read_positions` and `read_positions`: written from the texts of some partitions, and read. -#}
 {%- macro _as_read_positions(texts) -%}
     {{- return("concat('[', " ~ texts ~ ", ']')") -}}
 {%- endmacro -%}

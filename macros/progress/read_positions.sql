@@ -1,15 +1,16 @@
 {#-
-    The positions that earlier runs of this model have read of the partitions of `source`, as a mapping:
+    The positions that earlier runs of this model have read in the partitions of `source`, as a mapping:
 
-    query          rows of topic, partition, offset (the highest) and fingerprint (of all offsets that were there)
-    rows           the same as a list, or none where they are too many
-    commit         the log's commit of which they hold
-    reads          what the log is made from: a hash of `source` and `reads`
-    source_commit  the latest one of an Iceberg table, before the run looks at it
-    has_all        whether that is the one before which the last run looked, so that nothing is new
+    query          rows of topic, partition, offset (the highest) and fingerprint (of all offsets at that time)
+    rows           the same as a list, or none if they are too many
+    commit         the commit of the model's table for which they are valid
+    reads          a hash of `source` and `reads`, which the table is built from
+    source_commit  the latest commit of an Iceberg source, before the run looks at it
+    has_all        whether the last run saw this very commit, so that nothing is new
 
-    Each row of the log says it of its own partition (`column`), which costs a look at all rows. So a `cdc_append` notes it in a
-    property as well, which holds for the commit that it names and for a model that reads the same, and else counts for nothing.
+    Each row of the table has the positions of its own partition (`column`), but to find them a run has to look at all rows. So
+    a `cdc_append` also notes them in a property. The property is valid only for the commit that it names and for a model that
+    reads the same.
 -#}
 {%- macro _positions_read_before(source, topic, column, reads) -%}
     {%- set most_rows = 1000 -%}
@@ -44,8 +45,8 @@
 {%- endmacro -%}
 
 {#-
-    As Iceberg says it in a table's properties, or 'none'. Files at a path, as in parquet.`/topic`, cannot be asked; for a branch of
-    a table, as in topic.branch_audit, Iceberg answers with the table's own.
+    Iceberg's latest commit from a table's properties, or 'none'. Files at a path, as in parquet.`/topic`, have no properties.
+    For a branch of a table, as in topic.branch_audit, Iceberg returns the properties of the table.
 -#}
 {%- macro _latest_commit(source) -%}
     {%- if not modules.re.fullmatch('(?:\\w+[.])*(?!branch_|tag_|snapshot_id_|at_timestamp_)\\w+', source | string | lower) -%}
@@ -54,7 +55,7 @@
     {{- return(spark_cdc._table_properties(source).get('current-snapshot-id', 'none')) -}}
 {%- endmacro -%}
 
-{#- Query: what the rows of a log tell. -#}
+{#- Query: the positions in the rows of the model's table. -#}
 {%- macro _read_positions_in_rows(relation, topic, column) -%}
     select topic, partition, last_read.*
     from (
@@ -66,8 +67,8 @@
 {%- endmacro -%}
 
 {#-
-    One row as a text without a blank: Spark hides a property that has the word token or secret in it, as a topic's name may, so
-    the name is in hexadecimal digits.
+    One row as a text without a blank. The topic's name is in hexadecimal digits: Spark hides a property that contains the word
+    token or secret, as a name may.
 -#}
 {%- macro _read_position_text() -%}
     {{- return("concat_ws(':', coalesce(hex(topic), 'null'), partition, offset, fingerprint)") -}}
@@ -88,8 +89,8 @@
 {%- endmacro -%}
 
 {#-
-    The read positions once a run has read `partitions`, as a comment of its query: the query is all that goes from a model to its
-    materialization.
+    The read positions after a run has read `partitions`, as a comment of its query: a model can pass nothing but its query to
+    its materialization.
 -#}
 {%- macro _read_positions_comment(before, partitions) -%}
     {%- set rows = {} -%}
@@ -106,7 +107,7 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{#- After an append. Where another run wrote as well, the next one has to look at the rows. -#}
+{#- After an append. If another run wrote as well, the next run has to look at the rows. -#}
 {%- macro _note_read_positions(target_relation, sql, file_format) -%}
     {%- set comments = modules.re.findall('/\\* spark_cdc\\.read_positions (\\S+) (\\S+) ([^*]+) \\*/', sql) -%}
     {%- if comments | length != 1 -%}{{- return(none) -}}{%- endif -%}

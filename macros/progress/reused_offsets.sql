@@ -1,8 +1,8 @@
 {#-
-    The CTE `placed_messages`: `messages` with `is_reused`, true of a message that stands at a topic, partition and offset where
-    an older one stands. Kafka gives an offset once: the topic was deleted and recreated, and where its messages belong
-    among those of the old topic is not told. So it is of all later messages of that topic that are read with them, in whatever
-    partitions and at whatever offsets.
+    The CTE `placed_messages`: `messages` with `is_reused`, true if an older message has the same topic, partition and offset.
+    Kafka gives an offset once, so the topic was deleted and recreated, and nobody knows the order between the old topic's
+    messages and the new ones. `is_reused` is therefore also true for all later messages of that topic in the same read, in any
+    partition and at any offset.
 -#}
 {%- macro _reused_offsets_ctes(messages, reading) -%}
 reused_offsets as (
@@ -23,7 +23,7 @@ reused_offsets as (
 
 ),
 
-{#- Mostly there is none, and Spark leaves out both joins while it runs. #}
+{#- Mostly there is none, and then Spark removes both joins at run time. #}
 recreated_topics as (
 
     select topic, min(last_timestamp) as recreated_at
@@ -48,7 +48,7 @@ placed_messages as (
 ),
 {%- endmacro -%}
 
-{#- Not where all that is read lies after what was read before, and no two of it have one offset. -#}
+{#- False if all messages have offsets after those read before, and no two of them share one. -#}
 {%- macro _may_be_reused(reading) -%}
     {{- return(
         not reading or not spark_cdc._condition_says_all(reading)

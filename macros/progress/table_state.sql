@@ -1,4 +1,4 @@
-{#- What a table's properties say, and what a run leaves in them for the next one. -#}
+{#- The properties of a table, in which a run leaves its state for the next one. -#}
 
 {%- macro _file_format(relation) -%}
     {{- return('delta' if relation.is_delta else 'iceberg' if relation.is_iceberg else 'other') -}}

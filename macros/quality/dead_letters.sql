@@ -2,11 +2,11 @@
     Every message that could not be read or applied, with its reason and its raw text.
 
     messages  list of models made by `messages`, or of views over them
-    changes   list of models made by `changes` from these messages. One that reads a raw table directly keeps the messages that it
-              could not read as its own rows with `_cdc_error`, without their text
+    changes   list of models made by `changes` from these messages. A changes model that reads a raw table directly has its unreadable
+              messages as its own rows with `_cdc_error`, without their text
 
-    One row per message and reason: topic, partition, offset, timestamp, code, detail, value. A part of an update whose partner
-    came later is not among them, nor is a message that was cut and has landed again, whole, at the same offset.
+    One row per message and reason: topic, partition, offset, timestamp, code, detail, value. It leaves out an update part whose
+    partner came later, and a cut message that landed again, whole, at the same offset.
 -#}
 {%- macro dead_letters(messages=none, changes=[]) -%}
     {%- do spark_cdc._require_arguments('dead_letters', varargs, kwargs, ['messages', 'changes']) -%}

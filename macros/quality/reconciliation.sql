@@ -1,14 +1,14 @@
 {#-
-    What became of each message: read = applied + superseded + duplicate + control + unrouted + rejected, per topic and source
-    table. As it is now; see `run_ledger` for what each run read.
+    The outcome of each message: read = applied + superseded + duplicate + control + unrouted + rejected, per topic and source
+    table. These are the outcomes now; `run_ledger` has the messages of each run.
 
     messages  list of models made by `messages`
     changes   list of models made by `changes`
     current   list of models materialised as cdc_current, over those changes
 
-    applied     its change is what the current table holds, or it is a truncate of a routed table
-    superseded  a change with a higher sequence took its place
-    duplicate   the same topic, partition and offset was there before, or a copy that could not be read and has landed again, whole
+    applied     the current table has its change, or it is a truncate of a routed table
+    superseded  a change with a higher sequence replaced it
+    duplicate   an earlier message has the same topic, partition and offset, or it is an unreadable copy that landed again, whole
     control     DDL, heartbeat, transaction mark, tombstone, or a message without rows
     unrouted    rows of a table that no model reads
     rejected    an error row: see `dead_letters`
@@ -36,7 +36,7 @@ from message_outcomes
 group by topic, database_name, schema_name, table_name
 {%- endmacro -%}
 
-{#- The outcome of each message: the CTE `message_outcomes`, which `reconciliation` and `run_ledger` count. -#}
+{#- The CTE `message_outcomes`: the outcome of each message, which `reconciliation` and `run_ledger` count. -#}
 {%- macro _message_outcome_ctes(messages, changes, current) -%}
 messages as (
 
@@ -48,8 +48,8 @@ messages as (
 ),
 
 {#-
-    A message that stands at another one's place, with another time, is no copy of it. Of one that was cut and landed again, whole,
-    the whole one is the message.
+    A message with the offset of another one and another timestamp is not its copy. If a cut message landed again, whole, the
+    whole copy counts as the message.
 #}
 numbered_messages as (
 
@@ -80,7 +80,7 @@ held as (
 
 ),
 
-{#- Of a message with several rows one is enough: an error outweighs the rest, then what is held. #}
+{#- A message with several rows counts once: an error outweighs the other outcomes, then a row that the table has. #}
 message_changes as (
 
     select

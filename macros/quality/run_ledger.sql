@@ -1,11 +1,11 @@
 {#-
-    What each run read and what had become of it when the run ended: `reconciliation` per run. One row is one run (`loaded_at`: when it
-    began), topic and source table, with the same six outcomes.
+    The messages that each run read, and their outcomes when the run ended: `reconciliation` per run. One row is one run
+    (`loaded_at`: when it began), topic and source table, with the same six outcomes.
 
-    For a model that is a `cdc_append`, to be run after the current tables: a run adds the rows of
-    what was read since the last one, and earlier rows stay as they were. As a table, it is counted again for all runs.
+    For a `cdc_append` model that runs after the current tables: a run adds the rows of the messages since the last one, and
+    earlier rows do not change. Materialised as a table, it counts all runs again.
 
-    messages, changes, current  as for `reconciliation`
+    messages, changes, current: as for `reconciliation`
 -#}
 {%- macro run_ledger(messages=none, changes=none, current=none) -%}
     {%- do spark_cdc._require_arguments('run_ledger', varargs, kwargs, ['messages', 'changes', 'current']) -%}

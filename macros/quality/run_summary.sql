@@ -1,16 +1,16 @@
 {#-
-    The run ledger with its reasons: what each run read and what had become of it when the run ended, with the error codes of what was
-    rejected, and the columns that the messages carry and no changes model declares. One row is one run (`loaded_at`: when it began),
-    topic and source table.
+    The run ledger with its reasons: the messages that each run read and their outcomes when the run ended, the error codes of
+    the rejected ones, and the columns that the messages have and no changes model declares. One row is one run (`loaded_at`:
+    when it began), topic and source table.
 
-    For a model that is a `cdc_append`, to be run after the current tables, as `run_ledger` is. dbt's own line of the model is the run in
-    one line. The names of the columns are in the messages alone, so it reads the new ones a second time.
+    For a `cdc_append` model that runs after the current tables, like `run_ledger`. dbt's own line of the model sums the run up
+    in one line. Only the messages have the names of the columns, so it reads the new ones a second time.
 
     messages, changes, current  as for `reconciliation`
 
     rejected_codes      map of code to messages; a message with several errors counts under each
-    undeclared_columns  array of names, of a table that some changes model reads: a table that
-                        none reads is `unrouted`
+    undeclared_columns  array of names, for a table that some changes model reads; the messages of a table that none reads are
+                        `unrouted`
 -#}
 {%- macro run_summary(messages=none, changes=none, current=none) -%}
     {%- do spark_cdc._require_arguments('run_summary', varargs, kwargs, ['messages', 'changes', 'current']) -%}
@@ -105,7 +105,7 @@ left join {{ name }}
 {%- endfor %}
 {%- endmacro -%}
 
-{#- Query: the columns that the new messages of each source table carry, by name. -#}
+{#- Query: the names of the columns in the new messages of each source table. -#}
 {%- macro _carried_names(messages, places) -%}
     {%- set queries = [] -%}
     {%- for relation in messages -%}

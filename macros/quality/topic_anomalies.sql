@@ -1,23 +1,22 @@
 {#-
-    One row for each anomaly that the messages of a topic show: topic, partition, anomaly, offset, advice (what happened, and the
-    command or line that comes next), acknowledge (the text for `acknowledged` of `topics_intact`, once the anomaly is settled).
+    One row for each anomaly in the messages of a topic: topic, partition, anomaly, offset, advice (what happened, and the next
+    command or line), acknowledge (the text for `acknowledged` of `topics_intact`, once the anomaly is settled).
 
-    recreated        messages have offsets that others had before, or came with such: see the error code offset_reused. Or they
-                     were read in a later run than all others of their partition, and are later, but stand before them. A topic
-                     recreated once more is an anomaly of its own: the advice moves the offsets of each one by 1,000,000,000 more,
-                     and what lies between two of these steps is no offset gap
-    partition_added  a partition whose first message was read in a later run than the topic's first: its messages are read,
-                     but a key may have moved to it, and offsets do not order changes of two partitions
-    offset_gap       offsets that were never read lie between the messages of two runs: they were deleted, by retention
-                     mostly, before they were landed. Kafka itself leaves gaps, of transactions and of compaction; a gap counts
-                     only if it is wider than all gaps of its topic between messages of one run, of those up to then, and than one
-                     offset
+    recreated        messages reuse offsets of earlier messages, or came with such messages: see the error code offset_reused. Or a
+                     later run than for all others of their partition read them, and they have later timestamps but lower offsets. A
+                     topic recreated once more is another anomaly: the advice adds 1,000,000,000 to the offsets each time, and the
+                     space between two such steps is not an offset gap
+    partition_added  a partition whose first message was read in a later run than the topic's first. Its messages are read, but a
+                     key may have moved to it, and offsets do not order changes of two partitions
+    offset_gap       offsets between the messages of two runs were never read: they were deleted before they were landed, mostly by
+                     retention. Kafka itself leaves gaps, for transactions and compaction. So a gap counts only if it is wider than
+                     one offset and than all earlier gaps of its topic between messages of one run
     position_back    a row has a lower position in the source's log than a message of its key, or a truncate of its table, at an
-                     earlier offset; the row loses against that message. The log is another server's, or was reset or restored. Rows
-                     that a restarted connector sends once more do not count: their position and second were there before. They do
-                     where the first copy could not be read or was pruned. One anomaly a partition: the first such message
+                     earlier offset; the row loses against that message. The source's log was replaced, reset or restored. Rows that
+                     a restarted connector sends again do not count: an earlier message has their position and second. They do count
+                     if the first copy was unreadable or was pruned. One anomaly per partition: the first such message
 
-    messages  list of models made by `messages`, as `cdc_append`: what runs read is told by their column `loaded_at`
+    messages  list of models made by `messages`, as `cdc_append`: their column `loaded_at` shows which run read a message
 -#}
 {%- macro topic_anomalies(messages=none) -%}
     {%- do spark_cdc._require_arguments('topic_anomalies', varargs, kwargs, ['messages']) -%}
@@ -346,7 +345,7 @@ select
 from anomalies
 {%- endmacro -%}
 
-{#- How often a topic was recreated before the message at an offset, if the offsets are those that the advice gives. -#}
+{#- How often a topic was recreated before the message at an offset, if its offsets were moved as the advice says. -#}
 {%- macro _step_of(offset) -%}
     {{- return('(' ~ offset ~ ' div 1000000000)') -}}
 {%- endmacro -%}

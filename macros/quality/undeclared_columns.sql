@@ -1,17 +1,17 @@
 {#-
-    Query over one messages model: each column that its messages carry, of a source table that changes models read, where none of them
-    declares it. One row: database_name, schema_name, table_name, column_name, and
+    Query over one messages model: each column in its messages that no changes model declares, of source tables that changes
+    models read. One row: database_name, schema_name, table_name, column_name, and
 
     vendor_type     of the newest message that names one
-    line            to paste into `columns`; null where a column of this name cannot be declared, or is declared in other letters
-    note            why there is no line, or why its type is string though no message says so
-    rows            that carry it
+    line            to paste into `columns`; null if a column of this name cannot be declared, or is declared in other letters
+    note            why there is no line, or why its type is string although no message says so
+    rows            that have it
     first_at, last_at  when they were committed
     changes_models  the names of those that read the table
 
-    relation  what to read: the messages model
+    relation  the messages model, to read from
     messages  the node of the messages model
-    readers   the nodes of all changes models over it; they are not asked: what they declare is in their meta
+    readers   the nodes of all changes models over it; they are not queried: their meta has the declared columns
 -#}
 {%- macro _undeclared_columns(relation, messages, readers) -%}
     {%- set is_read, reader_names = [], [] -%}
@@ -119,9 +119,9 @@ from typed
 {%- endmacro -%}
 
 {#-
-    The names of the columns that a row of a message carries, each once. Of an update that changes parts of nested values (MongoDB) a
-    name with a dot is taken for the path to a part, `address.city`, which is in the image beside the columns: the name in front of the
-    dot is that of the column, and is among those of the patches.
+    The names of the columns in a row of a message, each once. In an update that changes parts of nested values (MongoDB), a
+    name with a dot counts as the path to a part: the row has `address.city` besides the columns. The text in front of the dot
+    is the column's name, and is among the names of the patches.
 -#}
 {%- macro _names_in_row() -%}
     {%- set no_names = 'cast(array() as array<string>)' -%}
@@ -145,7 +145,7 @@ from typed
     {{- return('concat(\n    ' ~ (declared | join(',\n    ') or 'cast(array() as array<string>)') ~ '\n)') -}}
 {%- endmacro -%}
 
-{#- The vendor whose type codes the types in a message are. -#}
+{#- The vendor whose type codes a message uses for its types. -#}
 {%- macro _type_codes_of(messages) -%}
     {%- set vendors = [] -%}
     {%- for format, dialect in messages.config.meta['spark_cdc.dialect_of'].items() -%}

@@ -27,7 +27,7 @@
     {{- return(parsed) -}}
 {%- endmacro -%}
 
-{#- Of a model: `decode` makes no table. -#}
+{#- Only for a model: `decode` makes no table. -#}
 {%- macro _require_names_of_a_table(macro, columns) -%}
     {%- for name in columns if '`' in name and config.get('materialized') == 'incremental' -%}
         {%- do spark_cdc._raise(
@@ -91,7 +91,7 @@
     ]) -}}
 {%- endmacro -%}
 
-{#- How a source may have written a value, by family of the declared type. The first is what `text` means. -#}
+{#- How a source may have written a value, by family of the declared type. The first one is the meaning of `text`. -#}
 {%- macro _encodings(family) -%}
     {%- set epochs = ['seconds', 'milliseconds', 'microseconds', 'nanoseconds'] -%}
     {%- set encodings = {
@@ -108,7 +108,7 @@
 
 {#- The label of an ENUM or the labels of a SET, from the number that Canal sends and the type text `enum('a','b')`. -#}
 {%- macro _mysql_label(text, type_text, encoding) -%}
-    {#- MySQL writes some characters of a label with a backslash, products differ: such a label is not certain. -#}
+    {#- MySQL writes some characters of a label with a backslash, and products differ: such a label is not certain. -#}
     {%- set label = "'(?:[^'\\\\]|'')*+'" -%}
     {%- set labels = "transform(case when " ~ type_text ~ " rlike r\"^(?i:" ~ encoding ~ ")\\(" ~ label ~ "(?:, ?" ~ label
         ~ ")*+\\)\" then regexp_extract_all(" ~ type_text ~ ", r\"'((?:[^']|'')*)'\", 1) end, label -> replace(label, \"''\", \"'\"))" -%}
@@ -116,7 +116,7 @@
         {%- set number = spark_cdc._integer_value(text, 'int') -%}
         {{- return("case when " ~ number ~ " = 0 then '' else get(" ~ labels ~ ", " ~ number ~ " - 1) end") -}}
     {%- endif -%}
-    {#- A set of 64 labels fills all bits of an unsigned 64-bit number, so the bits are read from its binary digits. -#}
+    {#- A SET of 64 labels uses all bits of an unsigned 64-bit number, so the bits are read from its binary digits. -#}
     {%- set bits = "reverse(conv(" ~ text ~ ", 10, 2))" -%}
     {{- return(
         "case when try_cast(regexp_extract(" ~ text ~ ", r'^[0-9]{1,20}\\z', 0) as decimal(20,0)) <= 18446744073709551615 and ("
@@ -125,7 +125,7 @@
     ) -}}
 {%- endmacro -%}
 
-{#- The text of a declared column in a row, a map of texts. NULL of one that the row does not have. -#}
+{#- The text of a declared column in a row (a map of texts). NULL if the row does not have the column. -#}
 {%- macro _text_in(row, column) -%}
     {{- return(row ~ '[' ~ column.literal ~ ']') -}}
 {%- endmacro -%}

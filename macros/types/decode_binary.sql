@@ -1,6 +1,6 @@
 {#-
-    Text of an encoding -> BINARY, strictly: bad text gives NULL. The same answers as the Python function
-    `cdc_decode_binary`, in built-in SQL.
+    Text in an encoding -> BINARY, strictly: an invalid text becomes NULL. Built-in SQL with the same results as the Python
+    function `cdc_decode_binary`.
 
     base64      RFC 4648, padding required, no white space, unused bits zero
     base64_url  the same with - and _
@@ -35,7 +35,7 @@
             "case when " ~ text ~ " rlike r'^[\\x{0}-\\x{FF}]*+\\z' then encode(" ~ text ~ ", 'ISO-8859-1') end"
         ) -}}
     {%- endif -%}
-    {#- java_bytes: a list of -128..255, so that a byte printed as unsigned is read as well -#}
+    {#- java_bytes: a list of -128..255, so that a byte printed as unsigned can be read, too -#}
     {%- set byte = "-?[0-9]{1,3}" -%}
     {%- set numbers = "from_json(" ~ text ~ ", 'array<int>')" -%}
     {{- return(
@@ -45,9 +45,11 @@
     ) -}}
 {%- endmacro -%}
 
-{#- base64 of a two's complement big-endian integer of up to 16 bytes -> decimal(38,0) (Kafka Connect's Decimal). -#}
+{#- base64 of a two's complement big-endian integer of up to 16 bytes (Kafka Connect's Decimal) -> decimal(38,0). -#}
 {%- macro _big_endian_integer(text) -%}
-    {#- A negative number by its complement: -1 minus it is not negative and never longer than 38 digits on the way. -#}
+    {#-
+        A negative number is read through its complement, -1 minus the number: that is not negative and never exceeds 38 digits.
+    -#}
     {%- set is_negative = "digits >= '8'" -%}
     {%- set words = [] -%}
     {%- for start in [1, 9, 17, 25] -%}
@@ -71,8 +73,8 @@
 {%- endmacro -%}
 
 {#-
-    base64 of up to 8 bytes -> text of the unsigned integer, with or without zeros in front: `bits` is little-endian
-    (Debezium's io.debezium.data.Bits), `big_endian_bits` as OceanBase OMS writes BIT.
+    base64 of up to 8 bytes -> text of the unsigned integer, with or without leading zeros. `bits` is little-endian (Debezium's
+    io.debezium.data.Bits); `big_endian_bits` is what OceanBase OMS writes for BIT.
 -#}
 {%- macro _unsigned_integer(text, encoding) -%}
     {%- set digits = "regexp_replace(reverse(digits), '(.)(.)', '$2$1')" if encoding == 'bits' else 'digits' -%}

@@ -1,6 +1,6 @@
 {#-
-    A text of `cdc_mongo_fields` -> its declared type: as any text, and a date from MongoDB's Date, which is an instant, where
-    that is midnight in `time_zone`.
+    A text of `cdc_mongo_fields` -> its declared type, like any text. In addition a MongoDB Date, which is an instant, becomes a
+    date if it is midnight in `time_zone`.
 -#}
 {%- macro _mongo_value(text, column, time_zone) -%}
     {%- set value = spark_cdc.value(text, column, time_zone) -%}
@@ -11,7 +11,7 @@
     {{- return('case when length(' ~ text ~ ') = 10 then ' ~ value ~ ' else ' ~ spark_cdc._date_at_midnight(local) ~ ' end') -}}
 {%- endmacro -%}
 
-{#- The text of a document, as a text that gives its fields after their types: `string:7`. -#}
+{#- The text of a document -> the text that returns its fields with their types in front: `string:7`. -#}
 {%- macro _mongo_typed(text) -%}
     {{- return("concat('typed:', " ~ text ~ ')') -}}
 {%- endmacro -%}
@@ -20,14 +20,14 @@
     {{- return('transform_values(' ~ fields ~ ', (name, typed) -> ' ~ spark_cdc._mongo_text('typed') ~ ')') -}}
 {%- endmacro -%}
 
-{#- What stands after the type. -#}
+{#- The text after the type. -#}
 {%- macro _mongo_text(typed) -%}
     {{- return('substr(' ~ typed ~ ', instr(' ~ typed ~ ", ':') + 1)") -}}
 {%- endmacro -%}
 
 {#-
-    The types of both rows in one map: `string`, or `binary before string` where the old value was of another type. Where
-    the texts are the same and the types are not, it is `binary or string`, and neither value is certain.
+    The types of both rows in one map: `string`, or `binary before string` if the old value had another type. If the texts are
+    equal and the types are not, it is `binary or string`, and neither value is certain.
 -#}
 {%- macro _mongo_types(image, before) -%}
     {%- set type_of = "substring_index({}, ':', 1)" -%}
@@ -41,8 +41,9 @@
 {%- endmacro -%}
 
 {#-
-    A text does not tell what it was: base64 may be of a string, and a string may look like JSON. Where it matters the BSON type
-    says so. A VARIANT drops zeros after a decimal's last digit and the sign of zero, and makes a double of what has an exponent.
+    A text does not show its BSON type: base64 may come from a string, and a string may look like JSON. So the BSON type decides
+    where it matters. A VARIANT drops a decimal's trailing zeros and the sign of zero, and turns a number with an exponent into
+    a double.
 -#}
 {%- macro _mongo_typed_value(text, column, time_zone) -%}
     {%- set value = spark_cdc._mongo_value(text, column, time_zone) -%}

@@ -1,6 +1,6 @@
 {#- Escapes in a JSON text that name an unpaired surrogate. -#}
 
-{#- A surrogate without its partner is no character: the text cannot have left a source so. -#}
+{#- An unpaired surrogate is not a character: the source cannot have sent such a text. -#}
 {%- macro _has_lone_surrogate(text) -%}
     {{- return(
         "contains(" ~ text ~ ", '\\\\u') and replace(" ~ text ~ ", '\\\\\\\\', '  ') rlike r'" ~ spark_cdc._lone_surrogate() ~ "'"

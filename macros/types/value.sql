@@ -1,11 +1,11 @@
 {#-
-    The literal of one value -> its declared type, or NULL where it does not fit exactly. Built-in SQL only.
+    The literal of one value -> its declared type, or NULL if it does not fit exactly. Built-in SQL only.
 
-    `text` is a SQL expression that is not NULL for a value that is there. The caller turns "text, but no value" into an
-    error row: nothing here rounds, wraps, cuts or guesses. `column` is what `_column` gives.
+    `text` is a SQL expression that is NULL only if there is no value. If a text gives no value, the caller makes an error row:
+    nothing here rounds, wraps, cuts or guesses. `column` is what `_column` returns.
 
-    Not ANSI-dependent and not dependent on the session's time zone: local times stay local, an instant whose text names
-    no zone is read in `time_zone`.
+    The result does not depend on ANSI mode or on the session's time zone: local times stay local, and an instant whose text
+    names no zone is read in `time_zone`.
 -#}
 {%- macro value(text, column, time_zone='UTC') -%}
     {{- return(adapter.dispatch('value', 'spark_cdc')(text, column, time_zone)) -}}
@@ -40,7 +40,7 @@
     {{- return(spark_cdc._integer_value(text, family)) -}}
 {%- endmacro -%}
 
-{#- A cast leaves white space and control characters at either end aside. -#}
+{#- A cast ignores white space and control characters at either end. -#}
 {%- macro _integer_value(text, type) -%}
     {{- return(
         "case when " ~ text ~ " between '+' and ':' and right(" ~ text ~ ", 1) between '0' and '9' then try_cast(" ~ text
@@ -49,9 +49,9 @@
 {%- endmacro -%}
 
 {#-
-    A cast takes 1d and 0x1p3 for numbers, makes infinity of what is too big, zero of what is too small, and another whole number of
-    9007199254740993. A whole number is read where the floating number, rounded to as many digits, is that number; digits after the
-    point are rounded, as in the source.
+    A cast reads 1d and 0x1p3 as numbers, turns a number that is too big into infinity and one that is too small into zero, and
+    changes 9007199254740993 to another whole number. A whole number is read if the floating number, rounded to as many digits,
+    is that number. Digits after the point are rounded, as in the source.
 -#}
 {%- macro _floating_value(text, family) -%}
     {%- set number = 'try_cast(' ~ text ~ ' as ' ~ family ~ ')' -%}
@@ -59,7 +59,7 @@
     {%- set zeros_at_end -%}
         length({{ whole }}) - length(trim(trailing '0' from {{ whole }}))
     {%- endset -%}
-    {#- Of more than a bigint the floating number's own text is read: with a point, an exponent, or zeros at its end. -#}
+    {#- Beyond a bigint, the floating number's own text is read: with a point, an exponent, or zeros at its end. -#}
     {%- set is_that_number -%}
         coalesce(
             abs(try_cast({{ number }} as bigint) - {{ whole }}) * 2
@@ -82,10 +82,10 @@ end
 {%- endmacro -%}
 
 {#-
-    JSON whose numbers a VARIANT holds as they stand: of up to 38 digits, with an exponent as a double does, -0 not at all.
+    JSON whose numbers a VARIANT holds unchanged: up to 38 digits, with an exponent only if a double holds it, never -0.
 
-    Spark reads one value and leaves what stands after it. No text ends both an array and an object, so what is read in either
-    is the whole text.
+    Spark reads one value and ignores the text after it. No text ends both an array and an object, so a text that can be read in
+    either was read to its end.
 -#}
 {%- macro _variant_value(text) -%}
     {%- set number = "(?!-0(?:\\.0*+)?(?![0-9.eE]))-?(?:[0-9]{1,38}+(?![0-9.eE])|(?=[0-9.]{1,39}+(?![0-9.eE]))[0-9]++\\.[0-9]++"
@@ -99,7 +99,7 @@ end
     )) -}}
 {%- endmacro -%}
 
-{#- U+FFFD stands where a decoder met bytes that it could not read: the source's text is gone. -#}
+{#- A decoder writes U+FFFD for bytes that it cannot read: the source's text is lost. -#}
 {%- macro _string_value(text, encoding) -%}
     {%- if encoding in ['time_milliseconds', 'time_microseconds', 'time_nanoseconds'] -%}
         {%- set per_second = {'time_milliseconds': '1000L', 'time_microseconds': '1000000L', 'time_nanoseconds': '1000000000L'} -%}
@@ -108,7 +108,7 @@ end
     {{- return("case when not contains(" ~ text ~ ", '\\uFFFD') then " ~ text ~ " end") -}}
 {%- endmacro -%}
 
-{#- A cast rounds what has more digits after the point than the type: the text must have none but zeros there. -#}
+{#- A cast rounds a number with more digits after the point than the type has: the text must have only zeros there. -#}
 {%- macro _decimal_value(text, column, encoding) -%}
     {%- if encoding == 'base64' -%}
         {%- set unscaled = spark_cdc._big_endian_integer(text) -%}
@@ -129,7 +129,7 @@ end
     {{- return(value) -}}
 {%- endmacro -%}
 
-{#- The digits of a number without the zeros at either end. A number that was rounded has others. -#}
+{#- The digits of a number without leading and trailing zeros. They differ if a number was rounded. -#}
 {%- macro _significant_digits(text) -%}
     {{- return("trim('0' from regexp_replace(" ~ text ~ ", '[eE].*|[^0-9]', ''))") -}}
 {%- endmacro -%}
@@ -140,7 +140,7 @@ end
             "case when " ~ text ~ " rlike r'^[0-9]{4}-[0-9]{2}-[0-9]{2}\\z' then try_cast(" ~ text ~ " as date) end"
         ) -}}
     {%- elif encoding == 'days' -%}
-        {#- 0001-01-01 to 9999-12-31; beyond it a date has no four-digit year and stands for infinity or damage. -#}
+        {#- 0001-01-01 to 9999-12-31. Beyond that a date has no four-digit year and means infinity or damage. -#}
         {{- return(
             "case when " ~ spark_cdc._integer_value(text, 'int') ~ " between -719162 and 2932896 then date_add("
             ~ "date'1970-01-01', try_cast(" ~ text ~ " as int)) end"
@@ -149,7 +149,10 @@ end
     {{- return(spark_cdc._date_at_midnight(spark_cdc._timestamp_value(text, 'timestamp_ntz', encoding, time_zone))) -}}
 {%- endmacro -%}
 
-{#- A date, also of a text that says its midnight, as of Oracle's DATE, which has a time of day; the zone after it is left aside. -#}
+{#-
+    A date. A text with midnight as its time of day is a date, too (Oracle's DATE has a time of day); the zone after it is
+    ignored.
+-#}
 {%- macro _date_of_midnight(text, column) -%}
     {%- set column = dict(column, encoding='text') -%}
     {%- set zone = ' ' ~ spark_cdc._offset_pattern() ~ '| ' ~ spark_cdc._region_pattern() ~ '|Z|[+-][0-9]{2}:?[0-9]{2}' -%}
@@ -159,7 +162,7 @@ end
     ) -}}
 {%- endmacro -%}
 
-{#- The date of a local time that is its midnight; a time of day does not fit a date. -#}
+{#- The date of a local time at midnight; another time of day does not fit a date. -#}
 {%- macro _date_at_midnight(local) -%}
     {{- return(spark_cdc._let(
         'local', local, 'case when cast(cast(local as date) as timestamp_ntz) = local then cast(local as date) end'
@@ -193,15 +196,15 @@ end
     {{- return(utc if time_zone == 'UTC' else "convert_timezone('UTC', " ~ zone ~ ", " ~ utc ~ ")") -}}
 {%- endmacro -%}
 
-{#- The local time that a clock of UTC showed so many microseconds after 1970 began there. -#}
+{#- The time in UTC so many microseconds after 1970-01-01 00:00:00 in UTC. -#}
 {%- macro _clock_of_microseconds(microseconds) -%}
     {{- return('timestampadd(MICROSECOND, ' ~ microseconds ~ ", timestamp_ntz'1970-01-01 00:00:00')") -}}
 {%- endmacro -%}
 
 {#-
-    `yyyy-MM-dd HH:mm:ss[.ffffff] zone`, the zone an offset, UTC, GMT or the name of a region. NULL where a region's clock
-    was put back and showed the time twice, or was put forward and never showed it. Names without a slash are not taken:
-    CST is one zone in China and another in America. Of a local time the zone is left aside: what its clock showed was sent.
+    `yyyy-MM-dd HH:mm:ss[.ffffff] zone`; the zone is an offset, UTC, GMT or the name of a region. NULL in a daylight-saving
+    overlap or gap of a region. A name without a slash is rejected: CST is one zone in China and another in America. If a local
+    time is declared, the zone is ignored: the source sent the local time of that zone.
 -#}
 {%- macro _zoned_time(text, column) -%}
     {%- set local_text = "^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\\.[0-9]{1,6}+0*+)?" -%}
@@ -230,12 +233,12 @@ end
 {%- endmacro -%}
 
 {#-
-    `utc`, which Spark says that a region's clock stood at when it showed `local`: NULL where the clock was put back and showed that
-    twice, or was put forward and never showed it. All but the zone are local times.
+    `utc` if `local` names one instant in `zone`; NULL in a daylight-saving overlap or gap. `utc` is Spark's conversion of
+    `local`. All arguments but the zone are local times.
 -#}
 {%- macro _one_instant(zone, local, utc) -%}
     {%- set fields = "named_struct('zone', " ~ zone ~ ", 'local', " ~ local ~ ", 'utc', " ~ utc ~ ")" -%}
-    {#- Of two instants that a clock shows alike Spark takes the first; the second is later by what the clock was put back. -#}
+    {#- In an overlap Spark takes the first of two instants; the second is later by the time that the clock was put back. -#}
     {%- set again = "timestampadd(MICROSECOND, timestampdiff(MICROSECOND, convert_timezone('UTC', clock.zone, "
         ~ "timestampadd(DAY, 1, clock.utc)), timestampadd(DAY, 1, clock.local)), clock.utc)" -%}
     {%- set is_one_instant = "convert_timezone('UTC', clock.zone, clock.utc) = clock.local and ("
@@ -244,7 +247,7 @@ end
         ~ " then clock.utc end end")) -}}
 {%- endmacro -%}
 
-{#- The instant at which the clock of `time_zone` showed this text, that of a local time; NULL where that is not one. -#}
+{#- The instant of this local time in `time_zone`; NULL if there is not exactly one. -#}
 {%- macro _instant_of_local(text, time_zone) -%}
     {%- set zone = spark_cdc._literal(time_zone) -%}
     {%- set instant = 'try_cast(concat(' ~ text ~ ", ' ', " ~ zone ~ ') as timestamp)' -%}
@@ -256,7 +259,7 @@ end
     )) -}}
 {%- endmacro -%}
 
-{#- An instant as the local time of UTC, and back. Casts would ask the session's zone. -#}
+{#- An instant as the local time in UTC, and back. Casts would use the session's time zone. -#}
 {%- macro _clock_in_utc(instant) -%}
     {{- return(spark_cdc._clock_of_microseconds('unix_micros(' ~ instant ~ ')')) -}}
 {%- endmacro -%}
@@ -265,14 +268,14 @@ end
     {{- return("timestamp_micros(timestampdiff(MICROSECOND, timestamp_ntz'1970-01-01 00:00:00', " ~ local ~ '))') -}}
 {%- endmacro -%}
 
-{#- A number of units since 1970 -> timestamp; out of range it is NULL, because timestamp_millis would stop the batch. -#}
+{#- A number of units since 1970 -> timestamp. Out of range it is NULL, because timestamp_millis would stop the batch. -#}
 {%- macro _instant(number, unit) -%}
     {{- return('timestamp_micros(' ~ spark_cdc._epoch_microseconds(number, unit, 'try_cast(' ~ number ~ ' as bigint)') ~ ')') -}}
 {%- endmacro -%}
 
 {#-
-    Microseconds since 1970-01-01 00:00:00, from 0001-01-01 to 9999-12-31. Seconds may have a fraction; a digit finer than a
-    microsecond that is not 0 does not fit.
+    Microseconds since 1970-01-01 00:00:00, from 0001-01-01 to 9999-12-31. Seconds may have a fraction; a digit below a
+    microsecond does not fit unless it is 0.
 -#}
 {%- macro _epoch_microseconds(text, encoding, number=none) -%}
     {%- if encoding == 'seconds' -%}
@@ -296,11 +299,11 @@ end
 {%- endmacro -%}
 
 {#-
-    A time of day or a signed span, as databases print it: [-]HH:MM:SS[.ffffff], hours beyond 24 included. `per_second` is SQL: how
-    many of the number's units are a second, 1000L, 1000000L or 1000000000L.
+    A time of day or a signed span as databases print it: [-]HH:MM:SS[.ffffff], also with more than 24 hours. `per_second` is
+    SQL: the number of units in a second, 1000L, 1000000L or 1000000000L.
 -#}
 {%- macro _time_of_day(text, per_second) -%}
-    {#- abs() has no answer for the least bigint. -#}
+    {#- abs() fails for the smallest bigint. -#}
     {%- set number = 'nullif(' ~ spark_cdc._integer_value(text, 'bigint') ~ ', -9223372036854775807 - 1)' -%}
     {%- set span = "named_struct('number', " ~ number ~ ", 'per_second', " ~ per_second ~ ')' -%}
     {%- set second = 'abs(span.number) div span.per_second' -%}
@@ -319,7 +322,7 @@ end
     {{- return('regexp_replace(' ~ text ~ ", r' ([+-][0-9]{2}:[0-9]{2})\\z', '$1')") -}}
 {%- endmacro -%}
 
-{#- PostgreSQL leaves out the minutes of an offset that has none. -#}
+{#- PostgreSQL leaves out the minutes of an offset if they are zero. -#}
 {%- macro _with_offset_minutes(text) -%}
     {{- return(
         "case when left(right(" ~ text ~ ", 3), 1) in ('+', '-') and contains(" ~ text ~ ", ':') then concat(" ~ text

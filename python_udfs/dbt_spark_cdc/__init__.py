@@ -1,7 +1,7 @@
-"""Python half of the dbt package spark_cdc: functions for what Spark SQL cannot do.
+"""Python part of the dbt package spark_cdc: functions for what Spark SQL cannot do.
 
-dbt imports every top-level module whose name starts with ``dbt_`` on every command, and Spark workers import
-this package to run its functions. So nothing heavy is imported here, and dbt itself may be missing.
+dbt imports every top-level module whose name starts with ``dbt_`` on every command, and Spark workers
+import this package to run its functions. So it imports nothing heavy here, and dbt itself may be missing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ __all__ = ["__version__", "plugins", "register"]
 
 
 def __getattr__(name: str) -> Any:
-    # Only dbt asks for `plugins`; a worker or a notebook must not pay for importing dbt, nor need it.
+    # Only dbt asks for `plugins`: a worker or a notebook does not need dbt, and must not wait for its
+    # import.
     if name == "plugins":
         try:
             from dbt_spark_cdc.plugin import SparkCdcPlugin

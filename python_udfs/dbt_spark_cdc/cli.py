@@ -19,12 +19,12 @@ from dbt_spark_cdc.macros import CompilerError, MacroLibrary
 from dbt_spark_cdc.project import project_root
 
 STANDARD_INPUT = "-"
-# A terminal acts on some of these, and some tools take others for the end of a line.
+# A terminal acts on some of these, and some tools read others as the end of a line.
 ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029]")
 
 
 class _OneSentence(click.Group):
-    """A group whose errors of use are one line on standard error, with exit code 2."""
+    """A group that reports errors of use as one line on standard error, with exit code 2."""
 
     def main(self, *args: Any, standalone_mode: bool = True, **kwargs: Any) -> Any:
         if not standalone_mode:

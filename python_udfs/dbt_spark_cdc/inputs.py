@@ -26,15 +26,15 @@ class Message(NamedTuple):
 def read_messages(topic: str, data: bytes) -> list[Message]:
     """Return the messages of a file, one per line.
 
-    A line is a captured message when it is an object with a member `value` (a text or null) and a member
-    `topic` or `offset`, or with a member `value_base64`, the base64 text of a value that is no text;
-    otherwise it is itself the value, byte for byte, and the line's number is its offset in partition 0 of
-    `topic`. A line `null` is a message without a value. Lines end at line feeds only,
-    because other separators stand inside values.
+    A line is a captured message if it is an object with a member `value` (a text or null) and a member
+    `topic` or `offset`, or with a member `value_base64`, the base64 text of a value that is not a text.
+    Otherwise the line is itself the value, byte for byte, and its number is its offset in partition 0 of
+    `topic`. A line `null` is a message without a value. Lines end at line feeds only, because values
+    contain other separators.
     """
     lines = data.removeprefix(codecs.BOM_UTF8).split(b"\n")
     if not lines[-1]:
-        lines.pop()  # what follows the last line feed is no line
+        lines.pop()  # there is no line after the last line feed
     return [_captured(n, topic, line) or _bare(n, topic, line) for n, line in enumerate(lines)]
 
 
@@ -62,7 +62,7 @@ def _captured(number: int, topic: str, line: bytes) -> Message | None:
     timestamp, key = captured.get("timestamp"), captured.get("key")
     return Message(
         line=number,
-        # A topic's name is ASCII in Kafka; whatever else stands here must only not stop the reading.
+        # A topic's name is ASCII in Kafka; any other text here must only not stop the reading.
         topic=name.encode("utf-8", "replace").decode() if isinstance(name, str) else topic,
         partition=partition if _is_bigint(partition) else 0,
         offset=offset if _is_bigint(offset) else number,
@@ -84,7 +84,7 @@ def _headers(headers: Any) -> list[dict[str, Any]] | None:
 
 
 def _bytes(text: Any) -> bytes | None:
-    # Half of a surrogate pair is no character: these bytes are not UTF-8, and the macros say so.
+    # An unpaired surrogate is not a character: these bytes are not UTF-8, and the macros report it.
     return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else None
 
 

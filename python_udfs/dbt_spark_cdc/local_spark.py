@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 JAVA_BANNER = b"WARNING: Using incubator modules"
 
-# Below this many bytes the JVM has no time to earn back its second compiler (measured: 13.5 s -> 10.6 s).
+# With fewer bytes the JVM's second compiler costs more time than it saves (measured: 13.5 s -> 10.6 s).
 SMALL = 16_000_000
 
-# What a query means must not depend on who started the session.
+# The meaning of a query must not depend on who started the session.
 SESSION = {
     "spark.sql.ansi.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
@@ -28,7 +28,7 @@ SESSION = {
     "spark.sql.caseSensitive": "false",
 }
 
-# So few rows are read before the code for them is compiled (measured: a state of 44 columns 7.3 s -> 4.6 s).
+# So few rows are read before their code would be compiled (measured: a state of 44 columns 7.3 s -> 4.6 s).
 SESSION_OF_FEW = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
@@ -55,8 +55,8 @@ logger.gateway.level = fatal
 def local_spark(size: int) -> Iterator[SparkSession]:
     """Give a session for messages of `size` bytes: of the Spark that runs in this process, or of a new one.
 
-    A session of its own, so that views and settings stay apart. A new Spark ends with the context; it opens
-    no port beyond this machine, prints nothing and leaves no file behind.
+    It is a session of its own, so that views and settings stay separate. A new Spark ends with the context;
+    it opens no port beyond this machine, prints nothing and leaves no file.
     """
     from pyspark.sql import SparkSession
 
@@ -108,11 +108,11 @@ def _start(folder: Path, size: int) -> SparkSession:
 
 @contextmanager
 def quiet_spark() -> Iterator[None]:
-    """Keep from the terminal what log4j2.properties cannot: Java's banner and PySpark's copy of each error.
+    """Keep off the terminal what log4j2.properties cannot: Java's banner and PySpark's copy of each error.
 
-    Java warns of the vector module that Spark's launcher asks for and has no switch against it, so standard
-    error goes through a pipe that drops this one line. PySpark logs a failed statement as one line of JSON
-    with the whole Java stack; dbt prints the same error readably.
+    Java warns of the vector module that Spark's launcher asks for, and no switch turns this off, so
+    standard error goes through a pipe that drops this one line. PySpark logs a failed statement as one line
+    of JSON with the whole Java stack; dbt prints the same error readably.
     """
     from pyspark.logger import PySparkLogger
 

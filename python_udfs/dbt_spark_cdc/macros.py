@@ -1,9 +1,9 @@
 """Renders the package's own macros outside a dbt run.
 
 `spark-cdc decode` and the tests need the SQL that the macros write, without a dbt project around it. The
-rules are dbt's: `return()` gives a value back, `spark_cdc.<name>` finds a macro, `adapter.dispatch` takes
-`spark__<name>` before `default__<name>`, and `exceptions.raise_compiler_error` stops with a sentence.
-Materializations and tests are not rendered here: they need a run.
+rules are dbt's: `return()` returns a value, `spark_cdc.<name>` finds a macro, `adapter.dispatch` takes
+`spark__<name>` before `default__<name>`, and `exceptions.raise_compiler_error` stops with a sentence. It
+does not render materializations and tests: they need a run.
 """
 
 import re
@@ -30,7 +30,7 @@ RENDERED_FOLDERS = (
 
 
 class CompilerError(Exception):
-    """A macro refused its arguments. The message is the sentence that dbt would show."""
+    """A macro rejected its arguments. The message is the sentence that dbt would show."""
 
 
 class _MacroReturn(Exception):
@@ -39,9 +39,9 @@ class _MacroReturn(Exception):
 
 
 class MacroLibrary:
-    """All macros of a project folder; `library.call("messages", ...)` gives what the macro gives.
+    """All macros of a project folder; `library.call("messages", ...)` returns what the macro returns.
 
-    `variables` are what a project sets under `vars: spark_cdc:`.
+    `variables` are those that a project sets under `vars: spark_cdc:`.
     """
 
     def __init__(self, project: Path, variables: dict[str, Any] | None = None) -> None:
@@ -90,7 +90,7 @@ class MacroLibrary:
         raise CompilerError(f"spark_cdc: no macro `spark__{name}` or `default__{name}` was found")
 
 
-# By text: all environments here are set up alike, and to compile the macros takes seconds.
+# Cached by text: all environments here have the same settings, and compiling the macros takes seconds.
 _CODE: dict[str, CodeType] = {}
 
 
@@ -125,7 +125,7 @@ def _returning(macro: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Config:
-    """The config of a model that sets nothing and is not asked for what it notes."""
+    """The config of a model that sets nothing and whose notes nobody reads."""
 
     def __call__(self, **_settings: Any) -> str:
         return ""
@@ -135,7 +135,7 @@ class _Config:
 
 
 class _TimeZones:
-    """What the macros ask of pytz, which comes with dbt."""
+    """The parts of pytz that the macros use; pytz comes with dbt."""
 
     @cached_property
     def all_timezones(self) -> set[str]:

@@ -1,10 +1,10 @@
-"""The dbt plugin: makes the package's functions known to dbt's Spark session, with no step by the user.
+"""The dbt plugin: registers the package's functions in dbt's Spark session, with no step by the user.
 
-dbt creates the plugin on every command, before it connects. It then only puts two small wrappers around the
-Spark adapter: one where a connection is opened, which knows the method, and one where a statement of
-`method: session` is run, which registers the functions before the first one. Nothing here may break dbt, so
-every failure ends as one log line. A statement whose functions do not run on the workers fails
-with one sentence.
+dbt creates the plugin on every command, before it connects. The plugin then only puts two small wrappers
+around the Spark adapter: one where dbt opens a connection, which knows the method, and one where dbt runs a
+statement of `method: session`, which registers the functions before the first one. Nothing here may break
+dbt, so every failure ends as one log line. A statement whose functions do not run on the workers fails with
+one sentence.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _lock = threading.Lock()
 
 
 class _State:
-    """What this process has done already; guarded by `_lock`."""
+    """The state of this process; guarded by `_lock`."""
 
     prepared_session: Any = None
     is_registered = False
@@ -59,7 +59,7 @@ class SparkCdcPlugin(dbtPlugin):
 
     def initialize(self) -> None:
         """Wrap the Spark adapter. Starts no Spark, imports no pyspark and never raises."""
-        # dbt has read the profile by now: with another adapter, and in `dbt deps`, this module is missing.
+        # dbt has read the profile by now. With another adapter, and in `dbt deps`, this module is missing.
         connections = sys.modules.get(_CONNECTIONS)
         if connections is None:
             return
@@ -125,7 +125,7 @@ def _prepare_session(parameters: dict[str, str]) -> None:
         try:
             _choose_worker_python(parameters)
             _make_folder_of_catalogs(parameters)
-            # Before there is a session: its settings are set, and warned of, when it is made.
+            # Before there is a session: Spark sets its settings, and warns about them, when it creates one.
             _quieten_connect()
             session = _session(parameters)
         except Exception:
@@ -161,15 +161,15 @@ def _refuse_what_workers_lack(sql: str) -> None:
 
 
 def _quieten_connect() -> None:
-    """Before each statement dbt-spark sets all its settings, and Connect warns of each that it cannot set."""
+    """Keep Connect quiet: before each statement dbt-spark sets all its settings, and some cannot be set."""
     warnings.filterwarnings("ignore", module=r"pyspark\.sql\.connect\.")
 
 
 def _keep_generated_code_compilable(session: Any) -> None:
     """Let Spark split a method of more than 8,000 bytes, which HotSpot interprets and never compiles.
 
-    Spark's own limit is 65,535, and its documentation names 8,000 for HotSpot. A staging model of ten columns
-    is beyond it, and takes twice the time. A limit that the user set stays.
+    Spark's own limit is 65,535, and its documentation names 8,000 for HotSpot. A staging model of ten
+    columns exceeds it, and takes twice the time. A limit that the user set stays.
     """
     if session.conf.get(_METHOD_LIMIT, _SPARKS_METHOD_LIMIT) == _SPARKS_METHOD_LIMIT:
         session.conf.set(_METHOD_LIMIT, "8000")
@@ -186,7 +186,7 @@ def _session(parameters: dict[str, str]) -> Any:
 
 
 def _choose_worker_python(parameters: dict[str, str]) -> None:
-    """Let local workers run this interpreter: Spark's default is whatever `python3` is first on PATH.
+    """Let local workers run this interpreter: Spark's default is the first `python3` on PATH.
 
     On a cluster this interpreter's path need not exist, so there the cluster's own setting stays.
     """
@@ -198,9 +198,9 @@ def _choose_worker_python(parameters: dict[str, str]) -> None:
 
 
 def _make_folder_of_catalogs(parameters: dict[str, str]) -> None:
-    """Make the folder of an Iceberg catalog that is a file: SQLite makes the file and not the folder.
+    """Create the folder of an Iceberg catalog that is a file: SQLite creates the file, but not its folder.
 
-    Where that fails, SQLite says the same of the same path.
+    If that fails, SQLite reports the same for the same path.
     """
     for name, value in parameters.items():
         found = _CATALOG_FILE.fullmatch(str(value)) if name.startswith("spark.sql.catalog.") else None
@@ -215,7 +215,7 @@ def _is_alive(session: Any) -> bool:
     if session is None:
         return False
     try:
-        # No public question tells whether a classic session was stopped; a Spark Connect session has one.
+        # No public method shows whether a classic session was stopped; a Spark Connect session has one.
         return session._sc._jsc is not None
     except Exception:
         return not getattr(session, "is_stopped", False)

@@ -1,4 +1,4 @@
-"""Where the dbt half of this package lies: beside it in the repository, inside it in a wheel."""
+"""Where the dbt part of this package is: next to it in the repository, inside it in a wheel."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def project_root() -> Path:
-    """Return the folder that holds `dbt_project.yml` and `macros/`; FileNotFoundError where there is none."""
+    """Return the folder that holds `dbt_project.yml` and `macros/`; FileNotFoundError if there is none."""
     here = Path(__file__).resolve().parent
     for folder in (here / "project", here.parents[1]):
         if (folder / "dbt_project.yml").is_file() and (folder / "macros").is_dir():

@@ -1,4 +1,4 @@
-"""The SQL functions of this package, and `register`, which makes them known to a Spark session."""
+"""The SQL functions of this package, and `register`, which registers them in a Spark session."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SQL_FUNCTIONS = (
 
 
 class UnsupportedSparkError(RuntimeError):
-    """The session is of a Spark that the functions do not run on."""
+    """The functions do not run on the session's version of Spark."""
 
 
 def register(spark: SparkSession) -> list[str]:
@@ -91,14 +91,14 @@ def _udf(spark: SparkSession, function: SqlFunction) -> Any:
         return _row_udf(function)
     from pyspark.sql.functions import ArrowUDFType, arrow_udf
 
-    # Spark would rather resolve the type hints, which it cannot: the modules do not import pyarrow.
+    # Spark would otherwise resolve the type hints, which it cannot: the modules do not import pyarrow.
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="It is preferred to specify type hints")
         return arrow_udf(function.arrow, function.returns, ArrowUDFType.SCALAR)
 
 
 def _row_udf(function: SqlFunction) -> Any:
-    """Call the same Arrow function row by row: slower, but all that Spark 4.0 knows of its types."""
+    """Call the same Arrow function row by row: slower, but Spark 4.0 knows nothing else for its types."""
     from pyspark.sql.functions import udf
 
     by_arrow = function.arrow
@@ -114,12 +114,12 @@ def _row_udf(function: SqlFunction) -> Any:
 def _given(value: Any) -> Any:
     if isinstance(value, list):
         return [_given(part) for part in value]
-    # A struct comes as a Row, which Arrow takes for a list.
+    # A struct arrives as a Row, which Arrow reads as a list.
     return value.asDict(recursive=True) if hasattr(value, "asDict") else value
 
 
 def plain(value: Any) -> Any:
-    """Return an Arrow scalar as what a Python function of Spark returns: a map as a dictionary."""
+    """Return an Arrow scalar as the value that a Python function of Spark returns: a map as a dictionary."""
     import pyarrow as pa
 
     if not value.is_valid:

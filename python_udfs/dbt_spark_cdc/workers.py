@@ -1,4 +1,4 @@
-"""The package on Spark's workers: sent to those of a cluster, and asked whether the functions run there."""
+"""Sends the package to Spark's workers on a cluster, and checks whether the functions run there."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _PACKAGE = Path(__file__).resolve().parent
 
-# One call each, which imports all that the function needs.
+# One call of each function, which imports all that it needs.
 PROBES = {
     "cdc_decode_binary": "cdc_decode_binary('', 'hex')",
     "cdc_type": "cdc_type('canal', 'int')",
@@ -44,10 +44,10 @@ def is_remote(spark: SparkSession) -> bool:
 
 
 def ship(spark: SparkSession) -> None:
-    """Send the package to the workers of a session, where they are not this machine's own.
+    """Send the package to the workers of a session, unless they are on this machine.
 
-    Workers then have this very version, whatever is installed there. What the functions import beside the
-    package has to be installed: `pip install 'dbt-spark-cdc[worker]'`.
+    Workers then have this very version, whatever is installed there. The packages that the functions import
+    must be installed there: `pip install 'dbt-spark-cdc[worker]'`.
     """
     if is_remote(spark):
         spark.addArtifacts(str(zipped()), pyfile=True)
@@ -59,15 +59,16 @@ def ship(spark: SparkSession) -> None:
 def zipped() -> Path:
     """Write the package as one file that Python can import: once a process.
 
-    Spark refuses a second file of the same name from another folder, and Spark Connect one of other bytes.
+    Spark rejects a second file with the same name from another folder, and Spark Connect one with other
+    bytes.
     """
-    # As long as this process lives: Spark sends the file to each worker when it starts.
+    # It stays as long as this process runs: Spark sends the file to each worker when the worker starts.
     folder = Path(tempfile.mkdtemp(prefix="dbt-spark-cdc-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path = folder / "dbt_spark_cdc.zip"
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in _files():
-            # Not the time of now: another process of the same version sends the same bytes.
+            # A fixed time: another process of the same version then sends the same bytes.
             archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
     return path
 
@@ -87,9 +88,9 @@ def functions_in(sql: str) -> set[str]:
 
 
 def why_not(spark: SparkSession, names: set[str]) -> str | None:
-    """Run each of these functions once on a worker; return a sentence where that fails, else None."""
+    """Run each of these functions once on a worker; return a sentence if that fails, else None."""
     try:
-        # A row that a worker makes: a query of constants alone runs in the driver.
+        # A worker makes this row: a query of constants alone runs in the driver.
         spark.range(0, 1, 1, 1).selectExpr(*(PROBES[name] for name in sorted(names))).collect()
     except Exception as error:
         return (

@@ -1,10 +1,10 @@
 {#-
-    What DataWorks and its dialect `oms` both ask of a message: what its statement does to rows, when it changed, and which of
-    its keys occur twice. Facts and reasons: docs/formats/dataworks.md.
+    The checks that DataWorks and its dialect `oms` share: the effect of a message's statement on rows, the time of the change,
+    and keys that occur twice. Facts and reasons: docs/formats/dataworks.md.
 -#}
-{#- The statement, NULL where there is none. `also_bare`: OMS may write it without an object around it. -#}
+{#- The statement, NULL if there is none. `also_bare`: OMS may write it without an object around it. -#}
 {%- macro _dataworks_statement(ddl, also_bare=false) -%}
-    {#- As Spark writes JSON: a text, not an object or a number in its place. -#}
+    {#- As Spark writes JSON: only a text, not an object or a number. -#}
     {{- return(
         'case when contains(' ~ ddl ~ ", '\"text\":\"') then nullif(get_json_object(" ~ ddl ~ ", '$.text'), '')"
         ~ (' when left(' ~ ddl ~ ", 1) <> '{' then nullif(" ~ ddl ~ ", '')" if also_bare) ~ ' end'
@@ -12,8 +12,8 @@
 {%- endmacro -%}
 
 {#-
-    The error where op and statement do not tell what became of the table's rows, else NULL: a statement that changes rows, or that empties
-    another table, or that says something else than op, or none: a number, a truth value or an object in its place is none.
+    The error if op and statement leave the effect on the table's rows unclear, else NULL: the statement changes rows, empties
+    another table, contradicts op or is missing. A number, a truth value or an object counts as missing.
 -#}
 {%- macro _dataworks_ddl_fault(op, ddl) -%}
     {%- set fault -%}
@@ -38,12 +38,12 @@
     {{- return(fault) -}}
 {%- endmacro -%}
 
-{#- TRUNCATE needs no statement; what stands in the place of one and is no text may be one of another table. -#}
+{#- TRUNCATE needs no statement; but a value that is not a text may mean a statement on another table. -#}
 {%- macro _dataworks_truncates_otherwise(op, ddl) -%}
     {{- return('(' ~ op ~ " = 'TRUNCATE' and statement is null and get_json_object(" ~ ddl ~ ", '$.text') <> '')") -}}
 {%- endmacro -%}
 
-{#- When the source changed. A row of the full load has 0 or -1. -#}
+{#- The time of the change in the source. A row of the full load has 0 or -1. -#}
 {%- macro _dataworks_time() -%}
     {%- set milliseconds = 'message.payload.`timestamp`.eventTime' -%}
     {{- return(
@@ -51,15 +51,15 @@
     ) -}}
 {%- endmacro -%}
 
-{#- OMS writes seconds in the field beside it. -#}
+{#- OMS writes seconds in another field of the same object. -#}
 {%- macro _dataworks_rules_of_time() -%}
     {%- set path, milliseconds = 'payload.timestamp.eventTime', 'message.payload.`timestamp`.eventTime' -%}
     {{- return(dict({path ~ ': below -1': milliseconds ~ ' < -1'}, **spark_cdc._rules_of_milliseconds(path, milliseconds))) -}}
 {%- endmacro -%}
 
 {#-
-    The keys of `payload`, and one of them once more where a part of it has its own field twice: from_json keeps the last of
-    two. The parts stand in the map as Spark writes JSON, without blanks, so that a search spares most of them the count.
+    The keys of `payload`, with one of them repeated if a part of `payload` has a field twice: from_json keeps the last of two.
+    Spark writes the parts in the map as JSON without blanks, so that a search makes the count unnecessary for most of them.
 -#}
 {%- macro _dataworks_keys(rows_name, value='value') -%}
     {%- set twice = [] -%}
@@ -78,8 +78,8 @@
 {%- endmacro -%}
 
 {#-
-    Where it cannot be known of which table a message is, or which statement it has. A second parse only where the name itself
-    occurs twice, or where a letter of it may stand as an escape.
+    Errors if the message's table or its statement is not certain. A message is parsed a second time only if the name itself
+    occurs twice, or if a letter of it may be written as an escape.
 -#}
 {%- macro _dataworks_rules_of_names_once(ddl, value='value') -%}
     {%- set keys = spark_cdc._keys_of('schema', value) -%}

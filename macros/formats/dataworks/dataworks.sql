@@ -1,12 +1,12 @@
 {#-
-    Alibaba DataWorks, "synchronise a whole database to Kafka": one row a message, images beside typed column lists; an update
-    is two messages (UPDATE_BEFOR, UPDATE_AFTER) unless the task was told to send one.
+    Alibaba DataWorks, "synchronise a whole database to Kafka": one row a message, rows with lists of typed columns; an update
+    is two messages (UPDATE_BEFOR, UPDATE_AFTER) unless the task is set to send one.
     Facts: help.aliyun.com/zh/dataworks/user-guide/message-formats; docs/formats/dataworks.md.
 
-    Order: sequenceId as a number; the two messages of an update share it, and the before image comes first. A row of the
-    full load has the sequenceId -1 and so comes before every change.
+    Order: sequenceId as a number; the two messages of an update share it, and UPDATE_BEFOR comes first. A row of the full load
+    has the sequenceId -1 and so comes before every change.
 
-    The dialect `oms` is oms.sql; what both ask of a statement, a time and keys that occur twice is checks.sql.
+    oms.sql has the dialect `oms`; checks.sql has the checks of a statement, a time and repeated keys that both share.
 -#}
 {%- macro default__dataworks_schema(dialect, with_types) -%}
     {%- if dialect == 'oms' -%}
@@ -38,7 +38,7 @@
     {%- set qualifier = 'coalesce(nullif(' ~ schema ~ ", ''), " ~ database ~ ')' -%}
     {%- set is_truncate = op ~ " = 'QUERY' and statement_kind in ('truncate', 'truncate_of_other_table')" -%}
     {%- set sequence = spark_cdc._whole_number('message.payload.sequenceId', signed=true) -%}
-    {#- Only a row of the full load is known to have -1. -#}
+    {#- The page documents -1 only for a row of the full load. -#}
     {%- set missing_position -%}
         case
             when {{ op }} in ({{ spark_cdc._literals(rows + ['TRUNCATE']) }}) or {{ is_truncate }}
@@ -140,7 +140,10 @@
     }) -}}
 {%- endmacro -%}
 
-{#- BYTES are base64, DATE is milliseconds since 1970; a value in quotes (DOUBLE) or an own text is read as text. -#}
+{#-
+    BYTES are base64, DATE is milliseconds since 1970; a value in quotes (DOUBLE), or one with a text of its own, is read as
+    text.
+-#}
 {%- macro default__dataworks_value(text, column, time_zone, dialect) -%}
     {%- if dialect == 'oms' -%}
         {{- return(spark_cdc._dataworks_oms_value(text, column, time_zone)) -}}

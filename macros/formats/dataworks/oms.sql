@@ -50,7 +50,7 @@
         'payload.before.data: missing': 'message.payload.before is not null and message.payload.before.data is null',
         'payload.ddl.text: not a text': spark_cdc._dataworks_truncates_otherwise(op, 'message.payload.ddl'),
     } -%}
-    {#- The page knows version 2.0 alone. -#}
+    {#- The page documents version 2.0 alone. -#}
     {%- do contradictions.update({'version: not 2.0': "message.version <> '2.0'"}) -%}
     {%- do contradictions.update(spark_cdc._rules_of_names({
         'schema.source.dbName': database, 'schema.source.schema': schema, 'schema.source.table': table
@@ -102,7 +102,7 @@
     }) -}}
 {%- endmacro -%}
 
-{#- The page shows times as texts, and once as 13 digits: milliseconds. No TIMESTAMP is a number of 11 digits in seconds. -#}
+{#- The page shows times as texts, and once as 13 digits: milliseconds. 11 digits of seconds are never a TIMESTAMP. -#}
 {%- macro _dataworks_oms_value(text, column, time_zone) -%}
     {%- set of_oms = adapter.dispatch('oms_value', 'spark_cdc')(text, column, time_zone, 'default') -%}
     {%- if column.encoding is none and column.family in ['date', 'timestamp', 'timestamp_ntz'] -%}

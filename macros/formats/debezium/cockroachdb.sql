@@ -1,10 +1,11 @@
 {#-
-    The dialect cockroachdb: CockroachDB's changefeeds with `envelope=enriched`, in JSON, which no connector of Debezium writes. The
-    event stands at the root or in `payload`; values are texts and numbers of JSON, and none is base64.
+    The dialect cockroachdb: CockroachDB's changefeeds with `envelope=enriched`, in JSON, which no connector of Debezium writes.
+    The event is at the root or in `payload`; values are texts and numbers of JSON, and none is base64.
     Facts: CockroachDB documentation, "Changefeed Message Envelope" and "Changefeed Messages"; docs/formats/debezium.md.
 
-    Order: `source.ts_hlc`, the time of the commit as nanoseconds and a counter: its two numbers. Messages come once more, and a
-    change of the table's columns sends all rows again under its own time. `ts_ns` at the root is when the message was made: no order.
+    Order: `source.ts_hlc`, the time of the commit as two numbers, nanoseconds and a counter. CockroachDB may send a message
+    again, and a change of the table's columns sends all rows again with its own time. `ts_ns` at the root is when the message
+    was made: no order.
 -#}
 {%- macro _debezium_cockroachdb_schema() -%}
     {%- set fields = [] -%}
@@ -66,7 +67,7 @@
         },
         'unexpected_structure': structure,
     } -%}
-    {#- What is finer than a microsecond is cut off: of the order all digits count. -#}
+    {#- Digits below a microsecond are cut off; the order uses all digits. -#}
     {%- set committed_at = 'timestamp_micros(' ~ wall ~ ' div 1000)' -%}
     {{- return({
         'event': 'coalesce(message.payload, named_struct(' ~ event_fields | join(', ') ~ '))',
@@ -84,7 +85,7 @@
     }) -}}
 {%- endmacro -%}
 
-{#- A table of several column families is told family by family, each without the columns of the others. -#}
+{#- CockroachDB sends a table of several column families family by family, each without the columns of the others. -#}
 {%- macro _debezium_cockroachdb_rows() -%}
     {%- set old_row = 'case when size(event.before) > 0 then event.before else row_of_key end' -%}
     {{- return({

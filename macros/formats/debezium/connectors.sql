@@ -1,11 +1,12 @@
 {#-
-    Whose messages are read as Debezium's. Connectors, and writers of other JSON, whose messages only look like them are refused: a
-    value in a cell or in a union would be read as a text, and a null that says "not changed" as NULL.
-    Facts: debezium.io/documentation; YugabyteDB, Scylla and Cassandra connectors, "data change events"; Avro specification,
-    "JSON encoding"; docs/formats/debezium.md.
+    The connectors whose messages are read as Debezium's. Other connectors and writers of JSON may send messages that only look
+    like them. These are rejected: a value in a cell or in a union would be read as a text, and a null that means "not changed"
+    as NULL.
+    Facts: debezium.io/documentation; YugabyteDB, Scylla and Cassandra connectors, "data change events"; Avro specification, "JSON
+    encoding"; docs/formats/debezium.md.
 -#}
 {#-
-    The connectors whose messages are read as Debezium's, and what orders them. docs/formats/debezium.md lists the same.
+    The connectors whose messages are read as Debezium's, with their kind of order. docs/formats/debezium.md has the same list.
     CloudCanal's page shows one name.
 -#}
 {%- macro _debezium_connectors(dialect='envelope') -%}
@@ -19,8 +20,8 @@
 {%- endmacro -%}
 
 {#-
-    Why messages of a connector are not read as Debezium's: a mapping of details to conditions on its name, NULL where none is
-    named. Cells are objects around each value, in which a bare null says that the value was not changed.
+    Why messages of a connector are not read as Debezium's: a mapping of details to conditions on its name, NULL if the message
+    names no connector. Cells are objects around each value; between them a bare null means that the value was not changed.
 -#}
 {%- macro _debezium_unsupported(connector, dialect) -%}
     {%- set listed = spark_cdc._debezium_connectors(dialect).keys() | list -%}
@@ -66,8 +67,8 @@
 {%- endmacro -%}
 
 {#-
-    True of a message in which a value stands in a cell: an object with `value` first, alone or before `set` or `deletion_ts`. Inside
-    a text each quote has a backslash, so that nothing there is found. Debezium's own object with a `value` begins with `scale`.
+    True if a message has a value in a cell: an object with `value` first, alone or before `set` or `deletion_ts`. Inside a text
+    each quote has a backslash, so the search does not match there. Debezium's own object with a `value` begins with `scale`.
 -#}
 {%- macro _debezium_holds_cells(value) -%}
     {{- return(
@@ -77,8 +78,8 @@
 {%- endmacro -%}
 
 {#-
-    True of a message of YugabyteDB's own, whose connector may call itself postgresql: a cell says in a truth value that its value was
-    set. Of PostgreSQL a value with these two names is an hstore, all of whose values are texts.
+    True if YugabyteDB wrote the message, whose connector may call itself postgresql: a truth value in a cell says that the
+    value was set. In PostgreSQL a value with these two names is an hstore, whose values are all texts.
 -#}
 {%- macro _debezium_holds_set_cells(value) -%}
     {{- return(
@@ -87,7 +88,7 @@
     ) -}}
 {%- endmacro -%}
 
-{#- True of a message in which a value stands in an object that names its type. An image may have one column of such a name. -#}
+{#- True if a message has a value in an object that names its type. A row may have one column with such a name. -#}
 {%- macro _holds_avro_unions(value) -%}
     {{- return(
         value ~ " rlike r'(?<!\"before|\"after|\"payload)\":\\s*+\\{\\s*+\"(?:string|int|long|float|double|boolean|bytes)\"\\s*+:\\s*+"
@@ -99,7 +100,7 @@
     {{- return('(?:"(?:[^"\\\\]++|\\\\.)*+"|[^\\]\\[{},"\\s]++)') -}}
 {%- endmacro -%}
 
-{#- True of an image that has a record's name in the place of its columns. -#}
+{#- True if a row has a record's name instead of its columns. -#}
 {%- macro _is_avro_record(image) -%}
     {{- return(
         'case when size(' ~ image ~ ') = 1 then get(map_keys(' ~ image ~ "), 0) rlike r'^(?:.*\\.)?Value\\z' and startswith(get(map_values("

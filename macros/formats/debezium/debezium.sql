@@ -1,18 +1,18 @@
 {#-
-    Debezium: before and after images of one row, with or without the converter's schema, or flattened to the row alone.
+    Debezium: the row before and after a change, with or without the converter's schema, or flattened to the row alone.
     Facts: debezium.io/documentation, the connectors' "data change events"; docs/formats/debezium.md.
 
-    Order: the position in the source's log as numbers, by connector; the offset breaks the tie of the delete and the
-    insert that a key change consists of. A snapshot row carries the position at which the snapshot was taken and comes
-    before a change at that same position.
+    Order: the position in the source's log as numbers, by connector. The delete and the insert of a key change share a
+    position: the offset orders them. A snapshot row has the position at which the snapshot was taken and comes before a change
+    at that same position.
 
-    Dialects: `envelope` (default; bare or inside {schema, payload}, also mixed in one topic), `by_offset` (the same, ordered by Kafka's
-    offset alone, for topics whose positions do not compare: another server's log, incremental snapshots without positions), `flat`
-    (ExtractNewRecordState: the row and `__` fields; truncates are lost by the producer), `cloudcanal` (CloudCanal writes
-    op i for an insert, a for DDL and {} for a row that is not there; ordered by the offset, because its page does not say
-    that file and pos stand in every row) and `cockroachdb` (CockroachDB's own changefeeds).
+    Dialects: `envelope` (default; bare or inside {schema, payload}, also mixed in one topic), `by_offset` (the same, ordered by
+    Kafka's offset alone, for topics whose positions do not compare: another server's log, incremental snapshots without
+    positions), `flat` (ExtractNewRecordState: the row and `__` fields; the producer loses truncates), `cloudcanal` (CloudCanal
+    writes op i for an insert, a for DDL and {} for a missing row; ordered by the offset, because its page does not say that
+    every row has file and pos) and `cockroachdb` (CockroachDB's own changefeeds).
 
-    Beside this file: whose messages are read (connectors.sql), the connectors' positions (order.sql), the dialects flat and
+    Other files: whose messages are read (connectors.sql), the connectors' positions (order.sql), the dialects flat and
     cockroachdb (flat.sql, cockroachdb.sql), the semantic types (values.sql) and the format debezium_mongodb (mongodb.sql).
 -#}
 {%- macro default__debezium_schema(dialect, with_types) -%}
@@ -31,7 +31,7 @@
     {{- return('struct<' ~ event ~ ', payload: struct<' ~ event ~ '>' ~ (types if with_types else '') ~ '>') -}}
 {%- endmacro -%}
 
-{#- What Debezium writes at the root, or in `payload` when the converter's schema stands beside it. -#}
+{#- Debezium's fields: at the root, or in `payload` if the message has the converter's schema. -#}
 {%- macro _debezium_event_fields() -%}
     {%- set source = 'struct<connector: string, snapshot: string, db: string, keyspace: string, `schema`: string, `table`: string, '
         ~ 'collection: string, ts_ms: bigint, ts_us: bigint, sequence: string, file: string, pos: bigint, '
@@ -61,11 +61,14 @@
     {%- set with_after = inserts + ['u', 'r'] -%}
     {%- set others = ['t', 'm'] + (['a'] if is_cloudcanal else []) -%}
     {%- set no_after = 'coalesce(size(event.after), 0) < 1' if is_cloudcanal else 'event.after is null' -%}
-    {#- CloudCanal's page has the meanings of before and after the other way round than its sample: a delete has one row. -#}
+    {#- CloudCanal's page swaps the meanings of before and after, compared with its sample: a delete has one row. -#}
     {%- set two_rows = "event.op = 'd' and size(event.before) > 0 and size(event.after) > 0 "
         ~ 'and not array_sort(map_entries(event.before)) <=> array_sort(map_entries(event.after))' -%}
     {%- set ddl = "coalesce(event.ddl, get_json_object(event.historyRecord, '$.ddl'))" -%}
-    {#- A message of a table that other columns make look alike is neither: it has no databaseName, or more than a time. -#}
+    {#-
+        A table's own columns can make its messages look alike. Such a message is neither: it has no databaseName, or more than
+        a time.
+    -#}
     {%- set is_ddl -%}
         (event.databaseName is not null and (event.tableChanges is not null or event.ddl is not null)
         or event.source.connector is not null and event.historyRecord is not null)
@@ -83,7 +86,10 @@
             when event.op in ({{ spark_cdc._literals(rows) }}) then 'rows'
             when event.op = 't' then 'truncate'
             when event.op = 'm' then 'other'
-            {#- MySQL's connector leaves `t` out by default, and TiCDC and CloudCanal have none. Twice at one place does no harm. -#}
+            {#-
+                MySQL's connector leaves `t` out by default, and TiCDC and CloudCanal have none. Two truncates at one position
+                do no harm.
+            -#}
             when {{ may_truncate }} and statement_kind = 'truncate' then 'truncate'
             {%- if is_cloudcanal %}
             when event.op = 'a' then 'ddl'
@@ -95,18 +101,18 @@
         end
     {%- endset -%}
     {%- set no_row_after = 'event.op in (' ~ spark_cdc._literals(with_after) ~ ') and ' ~ no_after -%}
-    {#- Of MongoDB the documents are read first, and its own header asks for the row of a delete. -#}
+    {#- In the format debezium_mongodb the documents are read first, and its own header checks the row of a delete. -#}
     {%- set no_row_before = "event.op = 'd' and coalesce(size(event.before), 0) < 1 and "
         ~ ('coalesce(size(event.after), 0) < 1 and ' if is_cloudcanal else '')
         ~ 'coalesce(size(row_of_key), 0) < 1' -%}
-    {#- Flink's writers name no source at all, and the topic is then the table. -#}
+    {#- Flink's writers name no source at all: the topic is then the table. -#}
     {%- set no_table = 'event.source is not null and event.op in (' ~ spark_cdc._literals(rows + ['t'])
         ~ ") and coalesce(event.source.table, event.source.collection, '') = ''" -%}
     {%- set two_events = 'message.payload is not null and (message.op is not null or message.source is not null '
         ~ 'or message.before is not null or message.after is not null)' -%}
     {%- set two_old_keys = 'case when size(headers) > 1 then '
         ~ 'size(array_distinct(' ~ spark_cdc._debezium_old_keys() ~ ')) > 1 else false end' -%}
-    {#- A row of an image that its operation does not have: which of the two is right nobody knows. -#}
+    {#- If a message has a row that its operation does not have, nobody knows which of the two is right. -#}
     {%- set structure = {
         'ts_ms: not a whole number': 'event.op is null and event.source is null and event.ts_ms is not null '
             ~ 'and try_cast(event.ts_ms as bigint) is null',
@@ -219,8 +225,8 @@
 {%- endmacro -%}
 
 {#-
-    Whether `source` names a field twice. Its text is cut out first, because to read the whole message once more is slow;
-    where the cut is no object (blanks, a brace inside a text) or may be a column of that name, that is done.
+    Whether `source` names a field twice. A search cuts out its text first, because parsing the whole message again is slow. If
+    the cut text is not an object (blanks, a brace inside a text) or may be a column of that name, the whole message is parsed.
 -#}
 {%- macro _debezium_names_twice() -%}
     {%- set cut = "json_object_keys(concat('{', substring_index(substring_index(value, '\"source\":{', -1), '}', 1), '}'))" -%}
@@ -232,8 +238,8 @@
 {%- endmacro -%}
 
 {#-
-    A key as the JSON converter writes it, with or without its schema, read as strictly as the message; without columns where it
-    says that there is none, NULL where it cannot be read.
+    A key as the JSON converter writes it, with or without its schema, read as strictly as the message. It has no columns if the
+    message says that there is no key; NULL if it cannot be read.
 -#}
 {%- macro _debezium_key(text) -%}
     {%- set may_be_rewritten = text ~ " rlike '[0-9][.eE]|-0'" -%}
@@ -253,7 +259,7 @@
     ) -}}
 {%- endmacro -%}
 
-{#- Headers of the second part of a key change, of which there is one, and what it says of the key before. -#}
+{#- Headers of the second part of a key change (there is one such header), and the key before in them. -#}
 {%- macro _debezium_old_keys() -%}
     {{- return("filter(headers, header -> header.key = '__debezium.oldkey')") -}}
 {%- endmacro -%}
@@ -262,7 +268,10 @@
     {{- return('cast(get(' ~ spark_cdc._debezium_old_keys() ~ ', 0).value as string)') -}}
 {%- endmacro -%}
 
-{#- What a delete without a before image has of its row, and the second part of a key change of the row before. -#}
+{#-
+    The values that a delete without a row before has of its row, and that the second part of a key change has of the row
+    before.
+-#}
 {%- macro _debezium_rows_of_keys() -%}
     {%- set op = 'coalesce(message.payload.op, message.op)' -%}
     {%- set before = 'coalesce(message.payload.before, message.before)' -%}
@@ -274,7 +283,7 @@
     }) -}}
 {%- endmacro -%}
 
-{#- Column -> semantic type name, or the plain type's; a decimal's scale follows in parentheses. -#}
+{#- Column -> name of the semantic type, or of the plain type; a decimal's scale follows in parentheses. -#}
 {%- macro _debezium_types(fields) -%}
     {%- set types -%}
         case when size({{ fields }}) = size(array_distinct({{ fields }}.field)) then map_from_arrays(
@@ -288,9 +297,9 @@
 {%- endmacro -%}
 
 {#-
-    A column that the database did not send (TOAST) holds a placeholder: it is taken out of the image, so that it is absent.
-    An insert whose header names an old key is the second part of a key change: the old key is its before image.
-    A delete without a before image is known by its Kafka key.
+    A column that the database did not send (TOAST) holds a placeholder: it is removed from the row, so that it is absent. If an
+    insert's header names an old key, the insert is the second part of a key change: the old key is its row before. A delete
+    without a row before gets its row from the Kafka key.
 -#}
 {%- macro default__debezium_rows(dialect) -%}
     {%- if dialect == 'flat' -%}
@@ -316,7 +325,7 @@
             when event.op = 'd' or event.op = 'u' and size(event.before) > 0 then {{ old_row }}
         end
     {%- endset -%}
-    {#- Flink's writers can be told to leave nulls out. A value that was not sent has a placeholder in its place. -#}
+    {#- Flink's writers can be set to leave out nulls. A value that was not sent has a placeholder. -#}
     {%- set ambiguous_null -%}
         event.op = 'u' and {{ spark_cdc._lacks_columns_of('event.before', 'event.after') }}
     {%- endset -%}
@@ -355,7 +364,7 @@
     {{- return(known) -}}
 {%- endmacro -%}
 
-{#- Looked for in the whole message first: only few hold one, and a lambda over every image is slow. -#}
+{#- The whole message is searched first: few messages hold a placeholder, and a lambda over every row is slow. -#}
 {%- macro _debezium_without_placeholders(image) -%}
     {%- set known = 'map_filter(' ~ image ~ ', (name, text) -> not ' ~ spark_cdc._debezium_is_unavailable('text') ~ ')' -%}
     {%- if spark_cdc._var('spark_cdc__debezium_unavailable_pattern') -%}
@@ -370,9 +379,9 @@
     ) -}}
 {%- endmacro -%}
 
-{#- True of the text of a value that the connector did not send. -#}
+{#- True if a text is the placeholder of a value that the connector did not send. -#}
 {%- macro _debezium_is_unavailable(text) -%}
-    {#- A bare number may have the mark of a quoted one: see `_quote_numbers`. -#}
+    {#- A number without quotes may have the mark of a quoted one: see `_quote_numbers`. -#}
     {%- set text = "ltrim('\\uFDD0', " ~ text ~ ')' -%}
     {%- set conditions = [text ~ ' in (\n    ' ~ spark_cdc._debezium_placeholders() | join(',\n    ') ~ '\n)'] -%}
     {%- set pattern = spark_cdc._var('spark_cdc__debezium_unavailable_pattern') -%}
@@ -382,16 +391,16 @@
     {{- return('coalesce(' ~ conditions | join(' or ') ~ ', false)') -}}
 {%- endmacro -%}
 
-{#- Condition: the whole text is what a project's own regular expression says. -#}
+{#- Condition: the whole text matches a project's own regular expression. -#}
 {%- macro _matches_whole(text, pattern) -%}
     {{- return(text ~ ' rlike ' ~ spark_cdc._literal('^(?:' ~ pattern ~ ')\\z')) -}}
 {%- endmacro -%}
 
 {#-
-    The connector's `unavailable.value.placeholder`, as it stands in a text, in binary (base64, also of URLs and without the padding, or
-    hexadecimal), in a list, in an hstore, as Java's nameUUIDFromBytes in place of uuid[], and in place of other lists as the list of
-    its bytes: as numbers, with or without a point, as decimals of base64, and as objects of scale and value.
-    `inside_of_value` gives what the message's own text then holds.
+    The connector's `unavailable.value.placeholder` in all its forms: a text, binary (base64, also that of URLs and without
+    padding, or hexadecimal), in a list, in an hstore, for uuid[] as Java's nameUUIDFromBytes, and for other lists as the list
+    of its bytes: numbers with or without a point, decimals of base64, and objects of scale and value. With `inside_of_value`
+    the result is the form in the message's own text.
 -#}
 {%- macro _debezium_placeholders(inside_of_value=false) -%}
     {%- set forms = [] -%}
@@ -408,7 +417,7 @@
         {%- for padded in [base64, base64_url] if placeholder.encode('utf-8') | length % 3 -%}
             {%- do of_binary.append("rtrim('=', " ~ padded ~ ')') -%}
         {%- endfor -%}
-        {#- A byte as the decimal of it: two characters of base64. -#}
+        {#- A byte as a decimal: two characters of base64. -#}
         {%- set alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/' -%}
         {%- set decimals, objects = [], [] -%}
         {%- for byte in bytes -%}
@@ -416,7 +425,10 @@
             {%- do decimals.append(unscaled) -%}
             {%- do objects.append('{"scale":0,"value":' ~ unscaled ~ '}') -%}
         {%- endfor -%}
-        {#- The fourth is the second with its numbers quoted (`_quote_numbers`). Of the message the beginning of a list is enough. -#}
+        {#-
+            The fourth is the second with its numbers quoted (`_quote_numbers`). For a search in the message, the beginning of a
+            list is enough.
+        -#}
         {%- set of_bytes, begins = [], [] -%}
         {%- for elements in [
             [bytes, '', ''], [bytes, '', '.0'], [decimals, '', ''], [bytes, '"\\uFDD0', '.0"'], [objects, '', ''],

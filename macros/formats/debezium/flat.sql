@@ -1,9 +1,9 @@
 {#-
-    The flat dialect: one map of texts; `__` fields are Debezium's. A record inside {schema, payload} is unwrapped, but not a
-    row whose columns have these names: the converter's `payload` is an object and never a text.
+    The flat dialect: one map of texts; fields with `__` are Debezium's. A record inside {schema, payload} is unwrapped, but not
+    a row whose columns have these names: the converter's `payload` is an object and never a text.
 
-    A null value with a key deletes the row of that key: by default it is all that a delete leaves, and after a delete that was
-    rewritten it says the same once more.
+    A null value with a key deletes the row of that key. By default a delete leaves nothing else; after a delete that was
+    rewritten it repeats the delete.
 -#}
 {%- macro _debezium_flat_header() -%}
     {%- set is_wrapped -%}
@@ -32,7 +32,7 @@
             )) = 0
         )
     {%- endset -%}
-    {#- A logical message of PostgreSQL has no row to be flattened: the transform lets it pass. -#}
+    {#- A logical message of PostgreSQL has no row to flatten: the transform does not change it. -#}
     {%- set is_message -%}
         (
             event['op'] = 'm' and startswith(event['source'], '{') and map_contains_key(event, 'message') and size(array_except(
@@ -59,8 +59,9 @@
             try_element_at(split(coalesce({{ schema_name }}, topic), r'\.'), -1) end)
     {%- endset -%}
     {#-
-        Of server.database.table, as topics of MySQL and its kin are named: of a row and of a null value alike, so that a delete finds
-        the table that its row is of. Where the record names a schema, the topic's part is that.
+        The database in the topic's name, server.database.table, as for MySQL and its relatives. It applies to a row and to a
+        null value alike, so that a delete finds the table of its row. If the record names a schema, that part of the topic is
+        the schema.
     -#}
     {%- set is_row = '(value is null or ' ~ kind ~ " = 'rows')" -%}
     {%- set database_of_topic = 'case when ' ~ is_row ~ " and topic like '%.%.%' and coalesce(event['__schema'], event['__source_schema']) "
@@ -113,7 +114,7 @@
         },
         'unexpected_structure': structure,
     } -%}
-    {#- A key after a schema id that is no JSON names a row, too. -#}
+    {#- A key that is not JSON after a schema id names a row, too. -#}
     {{- return({
         'event': event,
         'kind': kind,
@@ -138,8 +139,8 @@
 {%- endmacro -%}
 
 {#-
-    Operation columns of other tools, in small letters: their rows would be read as updates, also their deletes. In a row that has
-    Debezium's own `__op` or `__deleted` such a column is one of the table. docs/formats/debezium.md lists the same.
+    Operation columns of other tools, in small letters: their rows, deletes included, would be read as updates. In a row with
+    Debezium's own `__op` or `__deleted` such a column belongs to the table. docs/formats/debezium.md has the same list.
 -#}
 {%- macro _debezium_flat_op_columns() -%}
     {{- return([

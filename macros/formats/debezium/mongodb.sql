@@ -1,11 +1,10 @@
 {#-
-    Debezium from MongoDB: the envelope of `debezium`, in which the documents are texts of Extended JSON. An update may hold the
-    whole document, only what changed (updateDescription, or `patch` in versions before 2.0), or both.
+    Debezium from MongoDB: the envelope of `debezium`, in which the documents are texts of Extended JSON. An update may have the
+    whole document, only the changes (updateDescription, or `patch` in versions before 2.0), or both.
     Facts: debezium.io/documentation, MongoDB connector, "data change events"; docs/formats/debezium_mongodb.md.
 
-    Order: [seconds, ord], the two halves of the oplog's timestamp. A row of the snapshot carries the timestamp at which the
-    snapshot began, and comes before a change at that same one. Messages of one transaction share a timestamp: the offset parts
-    them.
+    Order: [seconds, ord], the two parts of the oplog's timestamp. A row of the snapshot has the timestamp at which the snapshot
+    began, and comes before a change with that timestamp. Messages of one transaction share a timestamp: the offset orders them.
 -#}
 {%- macro default__debezium_mongodb_schema(dialect, with_types) -%}
     {%- set fields = [] -%}
@@ -89,7 +88,7 @@
     {{- return(event) -}}
 {%- endmacro -%}
 
-{#- The key holds the text of the _id, itself Extended JSON; some writers put a plain text there. -#}
+{#- The key has the text of the _id, itself Extended JSON; some writers put a plain text there. -#}
 {%- macro _debezium_mongodb_identity() -%}
     {%- set id = "element_at(" ~ spark_cdc._debezium_key('key') ~ ", 'id')" -%}
     {{- return(
@@ -109,7 +108,7 @@
         'before: not a document of Extended JSON': 'event.has_before and event.before is null',
         'key: names a field twice': is_change ~ ' and ' ~ spark_cdc._names_twice('event.key_names'),
     } -%}
-    {#- The key names the document by the text of its _id, without the type that the document gives; an _id never changes. -#}
+    {#- The key names the document by the text of its _id, without the document's type; an _id never changes. -#}
     {%- for one, other in [('identity', 'after'), ('before', 'after'), ('identity', 'before')] -%}
         {%- do broken.update({
             other ~ '._id: another one than in ' ~ (one if one == 'before' else 'the key'): is_change ~ ' and coalesce('
@@ -117,7 +116,7 @@
                 ~ ', false)'
         }) -%}
     {%- endfor -%}
-    {#- Its document, or the key in its place, has to name the row. -#}
+    {#- The document, or if there is none the key, must name the row. -#}
     {%- set no_key = "event.op in ('u', 'd') and coalesce(size(event.before), 0) < 1 and event.identity['_id'] is null "
         ~ "and event.after['_id'] is null" -%}
     {%- set described = "json_object_keys(coalesce(get_json_object(value, '$.payload.updateDescription'), "
@@ -128,7 +127,7 @@
     {%- set structure = dict(header.errors.unexpected_structure) -%}
     {%- do structure.pop('source.table: missing') -%}
     {%- do structure.update({'source.collection: missing': no_table}) -%}
-    {#- from_json would give an object as the text of a document, with other numbers. Inside a text quotes are escaped. -#}
+    {#- from_json would return an object as the text of a document, with other numbers. Inside a text quotes are escaped. -#}
     {%- for name in ['before', 'after', 'patch', 'filter', 'updatedFields'] -%}
         {%- do structure.update({
             ('updateDescription.' if name == 'updatedFields' else '') ~ name ~ ': a JSON object, not the text of a document':
@@ -177,7 +176,7 @@
     ) -}}
 {%- endmacro -%}
 
-{#- A delete without a before image, and an update without one, are known by the Kafka key. -#}
+{#- A delete or an update without a row before is identified by the Kafka key. -#}
 {%- macro _debezium_mongodb_old_row() -%}
     {{- return('case when size(event.before) > 0 then event.before else event.identity end') -}}
 {%- endmacro -%}

@@ -2,11 +2,12 @@
     The position of a change in the log of its database, by connector.
     Facts: debezium.io/documentation, the connectors' "source" fields; docs/formats/debezium.md.
 
-    Log positions as numbers. 0 or 1 says snapshot or change, at the same position.
+    The order is log positions as numbers. At the same position 0 means snapshot and 1 means change.
 
-    A position may repeat: with binlog_transaction_compression all rows of a transaction have the `pos` of the event around them,
-    and `row` begins at 0 in each statement. So `row` is no part of the order: rows of one key are in one partition, in their order.
-    What the other connectors add after the commit counts on in a transaction, or is equal and leaves it to the offset.
+    A position may repeat: with binlog_transaction_compression all rows of a transaction have the `pos` of the event around
+    them, and `row` begins at 0 in each statement. So `row` is no part of the order: rows of one key are in one partition, in
+    their order. The parts that other connectors add after the commit count up in a transaction, or are equal and leave the
+    order to the offset.
 -#}
 {%- macro _debezium_sequence(source, op) -%}
     {%- set is_change = "case when " ~ op ~ " = 'r' then 0 else 1 end" -%}
@@ -36,7 +37,7 @@
     })) -}}
 {%- endmacro -%}
 
-{#- `orders` gives an expression for each order. -#}
+{#- `orders` maps each kind of order to an expression. -#}
 {%- macro _debezium_by_connector(source, orders) -%}
     {%- set branches = [] -%}
     {%- for order, expression in orders.items() if order != 'offset' -%}
@@ -46,8 +47,8 @@
 {%- endmacro -%}
 
 {#-
-    Where no connector is named, as by Flink's writers, the fields tell. A connector that the project allows is ordered by the
-    offset, whatever its fields are called: what they hold nobody knows.
+    If the message names no connector, as with Flink's writers, its fields decide. A connector that the project allows is
+    ordered by the offset, even if it has such fields: nobody knows what they mean.
 -#}
 {%- macro _debezium_is_ordered_by(source, order) -%}
     {%- set field = {'binlog': 'file', 'lsn_pair': 'sequence', 'lsn_words': 'commit_lsn'}.get(order) -%}
@@ -62,11 +63,11 @@
 {%- endmacro -%}
 
 {#-
-    The error of a change that has no place: a part of the position is there and no number, or is missing. A row of a snapshot may
-    lack its position: it then comes before every change. A row of an incremental snapshot may not: it is read while changes arrive, and
-    is newer than those before it. An empty `file` with `pos` 0, as Flink writes it, says that there is no position: the offset alone
-    orders such changes. Debezium before 1.5 has no `sequence`: the LSN orders the changes of one row, because the second waits for
-    the first one's commit.
+    The error of a change without a position: a part of it is missing or not a number. A row of a snapshot may lack its
+    position: it then comes before every change. A row of an incremental snapshot may not: it is read while changes arrive, and
+    is newer than those before it. An empty `file` with `pos` 0, as Flink writes it, means that there is no position: the offset
+    alone orders such changes. Debezium before 1.5 has no `sequence`: the LSN orders the changes of one row, because the second
+    waits for the commit of the first.
 -#}
 {%- macro _debezium_no_place(source, op) -%}
     {%- set is_snapshot = '(' ~ op ~ " <=> 'r' and not " ~ source ~ ".snapshot <=> 'incremental')" -%}
@@ -122,7 +123,7 @@
     {{- return(spark_cdc._debezium_by_connector(source, faults)) -}}
 {%- endmacro -%}
 
-{#- True of a row of an incremental snapshot that has no position. -#}
+{#- True if a row of an incremental snapshot has no position. -#}
 {%- macro _debezium_incremental_without(source, op, position) -%}
     {{- return('(' ~ op ~ " = 'r' and " ~ source ~ ".snapshot = 'incremental' and coalesce(" ~ position ~ ", '') = '')") -}}
 {%- endmacro -%}

@@ -2,11 +2,11 @@
     Values of Debezium's semantic types, and of Kafka Connect's logical types.
     Facts: debezium.io/documentation, the connectors' "data type mappings"; docs/formats/debezium.md.
 
-    With the converter's schema each value's semantic type is known. Without it milliseconds and microseconds look alike, and
-    a decimal is base64 or text: a value that can be read in two ways does not fit, until the column says `from ...`.
+    With the converter's schema each value's semantic type is known. Without it milliseconds and microseconds look alike, and a
+    decimal is base64 or text: an ambiguous value does not fit until the column declares `from ...`.
 
-    Most texts are plain: a number by its digits, a time as databases write it. Those that are not are made so first, all columns in
-    one place (`_debezium_plain_text`), and then read as those of any format.
+    Most texts are plain: a number by its digits, a time as databases write it. `_debezium_plain_text` first makes the others
+    plain, for all columns in one place; they are then read like those of any format.
 -#}
 {%- macro default__debezium_value(text, column, time_zone, dialect) -%}
     {%- if dialect == 'cockroachdb' -%}
@@ -25,7 +25,7 @@
         {%- endfor -%}
         {{- return('case\n' ~ branches | join('\n') ~ '\nelse ' ~ spark_cdc.value(text, column, time_zone) ~ '\nend') -}}
     {%- elif dialect == 'cloudcanal' and column.family == 'binary' and column.encoding is none -%}
-        {#- CloudCanal's page does not say how. -#}
+        {#- CloudCanal's page does not say how it writes them. -#}
         {{- return('cast(null as binary)') -}}
     {%- elif dialect == 'cloudcanal' and is_time and column.encoding in [none, 'text'] -%}
         {{- return(spark_cdc.value(spark_cdc._with_offset_minutes(text), column, time_zone)) -}}
@@ -45,15 +45,15 @@
     {{- return('case when not ' ~ is_no_value ~ ' then ' ~ value ~ ' end') -}}
 {%- endmacro -%}
 
-{#- Condition: the text is what a project's pattern says is no value, as what Java prints of an object that has no text. -#}
+{#- Condition: the text matches the project's pattern for no value, such as Java's print of an object that has no text. -#}
 {%- macro _debezium_is_no_value(text) -%}
     {%- set pattern = spark_cdc._var('spark_cdc__debezium_invalid_pattern') -%}
     {{- return(spark_cdc._matches_whole(text, pattern) if pattern else none) -}}
 {%- endmacro -%}
 
 {#-
-    A condition on a change: a text of it may not be plain. Without a schema only an object, or a text of digits that stands in quotes,
-    so that it may be base64. Of bytes, and of a decimal from base64, a bare number is looked for each time.
+    Condition on a change: a text of it may not be plain. Without a schema only an object may not be, or a text of digits in
+    quotes, which may be base64. For bytes, and for a decimal from base64, each text may be a number without quotes.
 -#}
 {%- macro default__debezium_may_not_be_plain(columns) -%}
     {%- for column in columns if spark_cdc._is_bytes(column) -%}
@@ -89,8 +89,8 @@
 {%- endmacro -%}
 
 {#-
-    The `text` of the column `name` -> the text of its value as any format writes it: digits of a number, a local time. U+FFFD, which
-    no type reads, of what has no certain value. One branch for all columns that are read alike.
+    The `text` of the column `name` -> the text of its value as any format writes it: digits of a number, a local time. A value
+    that is not certain becomes U+FFFD, which no type reads. Columns that are read alike share one branch.
 -#}
 {%- macro default__debezium_plain_text(columns, dialect) -%}
     {%- set groups, bytes = {}, [] -%}
@@ -135,7 +135,8 @@
 {%- endmacro -%}
 
 {#-
-    The types that contradict an encoding of times which the column declares, none of another encoding. A date says `from days` of any.
+    The types that contradict a column's declared encoding of times; none for other encodings. A date may declare `from days`
+    with any type.
 -#}
 {%- macro _debezium_types_against(encoding) -%}
     {%- set epochs = ['milliseconds', 'microseconds', 'nanoseconds'] -%}
@@ -150,8 +151,8 @@
 {%- endmacro -%}
 
 {#-
-    SQL over `text`, `name`, `type` (the semantic type, or ''), `name_pattern` and `is_bare`; NULL where U+FFFD is meant. None of a
-    column that is always plain.
+    SQL over `text`, `name`, `type` (the semantic type, or ''), `name_pattern` and `is_bare`; NULL stands for U+FFFD. None for a
+    column whose text is always plain.
 -#}
 {%- macro _debezium_plain_text_of(column, columns, dialect) -%}
     {%- set family, encoding = column.family, column.encoding -%}
@@ -167,10 +168,10 @@
     {%- elif family == 'decimal' and encoding in [none, 'base64'] -%}
         {{- return(spark_cdc._debezium_decimal(column, dialect)) -}}
     {%- elif encoding is not none and dialect == 'cloudcanal' -%}
-        {#- Its values are texts. -#}
+        {#- CloudCanal's values are texts. -#}
         {{- return(none) -}}
     {%- elif spark_cdc._debezium_types_against(encoding) -%}
-        {#- A word against what the schema says: one of the two is wrong. -#}
+        {#- The declaration contradicts the schema: one of the two is wrong. -#}
         {{- return('case when type not in (' ~ spark_cdc._literals(spark_cdc._debezium_types_against(encoding)) ~ ') then text end') -}}
     {%- elif encoding is not none -%}
         {{- return(none if is_time or family == 'string' else
@@ -186,8 +187,8 @@
 {%- endmacro -%}
 
 {#-
-    Of bytes the length of the text is a multiple of four: other numbers are read without a look at their type. Where no schema tells
-    it, what base64 never has is no bytes; `Infinity` is how the converter writes that number.
+    The text of bytes has a length that is a multiple of four: other numbers are read whatever their type. Without a schema, a
+    text with a character that base64 never has is not bytes; the converter writes that number as `Infinity`.
 -#}
 {%- macro _debezium_plain_number(columns, dialect) -%}
     {%- set plain_columns = columns | selectattr('encoding', 'none') | list -%}
@@ -212,7 +213,7 @@
     {{- return(plain) -}}
 {%- endmacro -%}
 
-{#- Of a timestamp the schema's epochs are left as they are: each is typed by its unit. -#}
+{#- The schema's epochs of a timestamp are not changed here: each is typed by its unit. -#}
 {%- macro _debezium_plain_time(family) -%}
     {%- set days = spark_cdc._literals(spark_cdc._debezium_types_of('days')) -%}
     {%- set branches, epochs = [], [] -%}
@@ -243,7 +244,7 @@
     {{- return(plain) -}}
 {%- endmacro -%}
 
-{#- CloudCanal's schema is Debezium's and its values are texts: digits may be the one or the other. -#}
+{#- CloudCanal has Debezium's schema, but its values are texts: digits may be either. -#}
 {%- macro _debezium_plain_string(dialect) -%}
     {%- set milliseconds = spark_cdc._literals(spark_cdc._debezium_types_of('time_milliseconds')) -%}
     {%- set microseconds = spark_cdc._literals(spark_cdc._debezium_types_of('time_microseconds')) -%}
@@ -266,8 +267,8 @@
 {%- endmacro -%}
 
 {#-
-    What `time.precision.mode=structured` writes: an object of calendar and clock fields. Of the newest version the fraction of the
-    second is in `picoseconds`, before it in `nanos`. Whatever else the object holds, or a field twice, makes it none: NULL.
+    The object of calendar and clock fields that `time.precision.mode=structured` writes. The newest version has the fraction of
+    the second in `picoseconds`, earlier ones in `nanos`. An object with another field, or with a field twice, becomes NULL.
 -#}
 {%- macro _debezium_structured_fields(text) -%}
     {%- set number = '"(?:year|month|day|hour|minute|second|nanos|picoseconds|offsetSeconds|precision)":(?:null|-?[0-9]{1,15})' -%}
@@ -277,14 +278,14 @@
     {%- for name in ['year', 'month', 'day', 'hour', 'minute', 'second', 'nanos', 'picoseconds', 'offsetSeconds'] -%}
         {%- do types.append(name ~ ' bigint') -%}
     {%- endfor -%}
-    {#- No field occurs twice, and no comma at the end. -#}
+    {#- No field occurs twice, and there is no comma at the end. -#}
     {{- return(
         'from_json(regexp_extract(' ~ text ~ ", r'^(?!.*(\"\\w++\":).*\\1)\\{(?:" ~ field ~ "(?:,(?!\\})|(?=\\})))++\\}\\z', 0), '"
         ~ types | join(', ') ~ "')"
     ) -}}
 {%- endmacro -%}
 
-{#- A finite time with the whole of its clock, none of it out of range but where Spark's own cast refuses it. -#}
+{#- A finite time with a complete clock. It checks the ranges, except where Spark's own cast rejects a value. -#}
 {%- macro _debezium_structured_clock() -%}
     {{- return(
         "structured.specialValue is null and structured.hour between 0 and 24 and structured.minute between 0 and 59 "
@@ -293,7 +294,7 @@
     ) -}}
 {%- endmacro -%}
 
-{#- The text of a local time, of an instant where there is an offset; of a date its fields, or midnight. -#}
+{#- The text of a local time, or of an instant if there is an offset; for a date its fields, or midnight. -#}
 {%- macro _debezium_structured_time(text, family) -%}
     {%- set date = "format_string('%04d-%02d-%02d', structured.year, structured.month, structured.day)" -%}
     {%- set is_date = 'structured.specialValue is null and structured.year between 1 and 9999 and structured.month between 1 and 12 '
@@ -313,7 +314,7 @@
     {%- set offset = "case when structured.offsetSeconds is null then '' else concat(case when structured.offsetSeconds < 0 then '-' "
         ~ "else '+' end, format_string('%02d:%02d', abs(structured.offsetSeconds) div 3600, "
         ~ 'abs(structured.offsetSeconds) div 60 % 60)) end' -%}
-    {#- An offset of single seconds does not fit, nor a zone without its offset. -#}
+    {#- An offset with single seconds does not fit, nor does a zone without its offset. -#}
     {%- set has_offset = 'case when structured.offsetSeconds is null then structured.zoneId is null '
         ~ 'else structured.offsetSeconds % 60 = 0 and abs(structured.offsetSeconds) <= 64800 end' -%}
     {%- set written = 'case when ' ~ is_date ~ ' and ' ~ spark_cdc._debezium_structured_clock() ~ ' and ' ~ has_offset ~ ' then concat('
@@ -322,9 +323,9 @@
 {%- endmacro -%}
 
 {#-
-    `when ... then ...` for a column declared as string: the time of day as databases print it, with its offset after it where it
-    has one. Without the schema an object of just these fields is one; a text that holds such an object is not, and where the
-    message has both under the column's name, or the schema names the type and the value is none, nothing is certain: NULL.
+    `when ... then ...` for a column declared as string: the time of day as databases print it, followed by its offset if it has
+    one. Without the schema an object with exactly these fields is one; a text that holds such an object is not. NULL if nothing
+    is certain: the message has both under the column's name, or the schema names the type and the value is not one.
 -#}
 {%- macro _debezium_structured_time_of_day() -%}
     {%- set seconds = 'abs(structured.offsetSeconds)' -%}
@@ -352,7 +353,7 @@
     ) -}}
 {%- endmacro -%}
 
-{#- Its scale follows the name in parentheses. -#}
+{#- The scale follows the name in parentheses. -#}
 {%- macro _debezium_is_decimal(type) -%}
     {{- return('startswith(' ~ type ~ ", 'org.apache.kafka.connect.data.Decimal')") -}}
 {%- endmacro -%}
@@ -361,7 +362,7 @@
     {{- return('regexp_extract(' ~ type ~ ", r'^org\\.apache\\.kafka\\.connect\\.data\\.Decimal\\((-?[0-9]+)\\)\\z', 1)") -}}
 {%- endmacro -%}
 
-{#- A number of Debezium's is what a wall clock showed, counted as if the clock stood in UTC: an instant has a text. -#}
+{#- Debezium writes a local time as a number, counted as if it were in UTC; it writes an instant as a text. -#}
 {%- macro _debezium_clock(microseconds, family, time_zone) -%}
     {%- if family == 'timestamp' and time_zone == 'UTC' -%}
         {{- return('timestamp_micros(' ~ microseconds ~ ')') -}}
@@ -374,9 +375,10 @@
 {%- endmacro -%}
 
 {#-
-    True of a `text` of the column `name` that is a number or `true` and stands in the message without quotes, false of another text,
-    NULL where that is not certain: of base64 both may be the text. Whatever the column's name stands before is looked at, in all
-    that an image may come from: what is found both with quotes and without is neither, and so is a text with an escape beside a number.
+    True if the `text` of the column `name` is a number or `true` and has no quotes in the message; false for another text; NULL
+    if that is not certain, because base64 may be either. The search covers every value after the column's name, in all texts
+    that a row may come from. A text that occurs both with and without quotes is not certain, nor is a number beside a text with
+    an escape.
 -#}
 {%- macro _debezium_is_bare(bytes) -%}
     {%- set texts = "concat_ws(' ', value, key, " ~ spark_cdc._debezium_old_key() ~ ')' -%}
@@ -416,9 +418,9 @@
 {%- endmacro -%}
 
 {#-
-    By the schema, where it is there: base64 of the number without its point, bits, or a text that is the number; a bare number is
-    itself (the converter's decimal.format=NUMERIC). Without it only a number that cannot be base64 is certain; the declared scale
-    is the source's only where the column says `from base64`.
+    With the schema: base64 of the number without its point, bits, or a text that is the number; a number without quotes is
+    itself (the converter's decimal.format=NUMERIC). Without it only a number that cannot be base64 is certain. The declared
+    scale counts as the source's only if the column declares `from base64`.
 -#}
 {%- macro _debezium_decimal(column, dialect) -%}
     {%- set is_decimal = spark_cdc._debezium_is_decimal('type') -%}
@@ -434,7 +436,9 @@
         {%- endset -%}
         {{- return(number) -}}
     {%- elif dialect == 'cloudcanal' -%}
-        {#- The page has texts in its samples and Debezium's schema in its words: a text that both can be is neither. -#}
+        {#-
+            The page has texts in its samples and Debezium's schema in its description: a text that may be both is not certain.
+        -#}
         {{- return(
             'case when ' ~ is_not_base64 ~ ' or not (' ~ is_decimal ~ " or type in ('bytes', 'io.debezium.data.Bits')) or is_bare "
             ~ 'then text end'
@@ -456,8 +460,8 @@
 {%- endmacro -%}
 
 {#-
-    VariableScaleDecimal: its scale and its base64, NULL of another object. from_json alone reads a bare number as a text, and the last
-    of two fields of one name.
+    VariableScaleDecimal: its scale and its base64, NULL for another object. from_json alone reads a number without quotes as a
+    text, and the last of two fields with one name.
 -#}
 {%- macro _debezium_own_scale(text) -%}
     {%- set own_scale, digits = '"scale"\\s*+:\\s*+-?[0-9]++\\s*+', '"value"\\s*+:\\s*+"(?:[^"\\\\]++|\\\\.)*+"\\s*+' -%}
@@ -465,7 +469,7 @@
     {{- return('from_json(regexp_extract(' ~ text ~ ", r'" ~ object ~ "', 0), 'scale string, value string')") -}}
 {%- endmacro -%}
 
-{#- Oracle's NUMBER without a scale, in a column of whole numbers: of a scale above 0 none is read. -#}
+{#- Oracle's NUMBER without a scale, in a column of whole numbers: a value with a scale above 0 is not read. -#}
 {%- macro _debezium_whole_number() -%}
     {%- set number = 'cast(try_cast(' ~ spark_cdc._debezium_unscaled('own.value', 'own.scale') ~ ' as decimal(38,0)) as string)' -%}
     {{- return(spark_cdc._let(

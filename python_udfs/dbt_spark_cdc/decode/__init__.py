@@ -1,7 +1,7 @@
-"""`spark-cdc decode`: messages of files -> one object per message or row change, or the tables they lead to.
+"""`spark-cdc decode`: messages of files -> one object per message or row change, or their tables.
 
-Every message is read by the package's macros in Spark SQL; nothing here knows a format. What Spark gives back
-is put in the order of the files.
+The package's macros read every message in Spark SQL; no Python code here knows a format. It only puts
+Spark's results in the order of the files.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Decoder:
         self._changes = Changes(library, options)
 
     def files(self, sources: Sequence[Source], names: Sequence[str] | None = None) -> list[File]:
-        """Read the sources and settle each one's format.
+        """Read the sources and find each one's format.
 
-        A file whose format cannot be known is left empty, with its `refusal`; where that is every file,
-        UsageError is raised.
+        If a file's format is not certain, its `refusal` says why and it has no messages. If that holds for
+        every file, UsageError is raised.
         """
         return self._writers.files(sources, names)
 
@@ -51,5 +51,5 @@ class Decoder:
         return self._writers.agreed(files, partial(States(self._changes).of, spark))
 
     def notices(self, files: list[File]) -> list[str]:
-        """Return what is to be said of the decoded files beside their results, a sentence each."""
+        """Return the notes about the decoded files that their results do not contain, a sentence each."""
         return list(notices(files, self._writers))

@@ -13,7 +13,7 @@ from dbt_spark_cdc.macros import CompilerError, MacroLibrary
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# The kinds that are shown under another word.
+# The kinds that have another name in the output.
 KINDS = {"rows": "row", "begin": "txn_begin", "commit": "txn_end", "unreadable": "error"}
 
 
@@ -42,7 +42,7 @@ class Changes:
                 )
 
     def of(self, spark: SparkSession, files: list[File]) -> list[list[dict[str, Any]]]:
-        """Return what is shown of each file, in the order of its lines."""
+        """Return the output for each file, in the order of its lines."""
         for batch in self.batches(files):
             self.read(spark, batch, self.options.columns)
             if self.options.columns is None:
@@ -51,7 +51,7 @@ class Changes:
         return [[_shown(row) for row in file.rows] for file in files]
 
     def batches(self, files: Iterable[File]) -> Iterator[list[File]]:
-        """Files that one query may read: parts of updates find each other by the source's numbers alone."""
+        """Group the files that one query may read: only the source's numbers pair update parts."""
         batches: dict[tuple, list[File]] = {}
         for number, file in enumerate(files):
             if file.messages:
@@ -64,7 +64,7 @@ class Changes:
         return bool(self._format(file)["header"]["splits_updates"])
 
     def _format(self, file: File) -> dict[str, Any]:
-        """What the macros know of a file's format, made once."""
+        """Return the macros' mapping of a file's format, made once."""
         if (file.format, file.dialect) not in self._formats:
             self._formats[file.format, file.dialect] = self.library.call("_format", file.format, file.dialect)
         return self._formats[file.format, file.dialect]
@@ -76,7 +76,7 @@ class Changes:
         declared = list(self.options.columns or ())
         inner = self.library.decoded("raw", batch[0].format, batch[0].dialect, RAW_COLUMNS, declared)
         typed = self._typed(spark, batch[0], columns) if columns else None
-        # The texts of other formats stand in the message.
+        # In other formats the message itself has the texts.
         is_made_here = self._format(batch[0])["header"]["document"] is not None
         lines = {
             (id(file), message.topic, message.partition, message.offset): message.line
@@ -89,14 +89,14 @@ class Changes:
             from ({inner})"""  # noqa: S608  # the macros' own SQL
         for row in spark.sql(query).toArrow().to_pylist():
             file, message = places[row["partition"]]
-            # Two offsets are two parts of an update, of which the one that completes the update is `message`.
+            # Two offsets are the two parts of an update; `message` is the part that completes it.
             parts = [places[part["partition"]][1] for part in row["offsets"]]
             row["lines"] = (
                 sorted({lines[id(file), part.topic, part.partition, part.offset] for part in parts})
                 if len(parts) > 1
                 else [message.line]
             )
-            # -1 of the only row of a message, where the old key's delete is another message.
+            # -1 for the only row of a message if another message deletes the old key.
             row["position"] = max(int(row["sequence"][-1]), 0) if row["sequence"] else 0
             row["before"] = image(row["before"])
             row["after"] = image(row["after"])
@@ -113,13 +113,13 @@ class Changes:
     def _typed(
         self, spark: SparkSession, file: File, declared: dict[str, str]
     ) -> dict[tuple[int, int | None], dict[str, Any]]:
-        """The changes of every table, with the values as declared, by message and position.
+        """Return the changes of every table, with the values as declared, by message and position.
 
-        A message that cannot be read so has no position. This reading may refuse what the other one takes,
-        because that one reads numbers as texts.
+        An unreadable message has no position. This reading may reject a message that the other one accepts,
+        because the other one reads numbers as texts.
         """
         columns = self.parsed_columns(declared)
-        # After the check that asks for a key: without --key a row needs none to be shown.
+        # After the check that needs a key: without --key a row without a key is still shown.
         inner = self.library["spark__changes"](
             "raw",
             self._format(file),
@@ -154,7 +154,7 @@ class Changes:
 
 
 def _columns(rows: list[dict[str, Any]]) -> dict[NAME, dict[str, None]]:
-    """The columns of the tables that are named, in the order in which they come."""
+    """Return the columns of the named tables, in the order in which they appear."""
     columns: dict[NAME, dict[str, None]] = {}
     for row in rows:
         if row["kind"] != "rows" and row["table_name"] is None:
@@ -168,7 +168,7 @@ def _columns(rows: list[dict[str, Any]]) -> dict[NAME, dict[str, None]]:
 
 
 def _twin(row: dict[str, Any], typed: dict[tuple[int, int | None], dict[str, Any]]) -> dict[str, Any]:
-    """What the typed reading says of a row, or of the first of its messages that it could not read."""
+    """Return the typed reading of a row, or of its first message that the typed reading rejected."""
     for message in row["offsets"]:
         if (unreadable := typed.get((message["partition"], None))) is not None:
             return unreadable
@@ -177,7 +177,7 @@ def _twin(row: dict[str, Any], typed: dict[tuple[int, int | None], dict[str, Any
 
 
 def _put_typed(row: dict[str, Any], declared: dict[str, str], typed: dict[str, Any]) -> None:
-    """Show the declared columns only; of a row that is refused, the texts that the message has."""
+    """Show the declared columns only; a rejected row shows the message's texts."""
     for side in ("before", "after"):
         if row[side] is not None:
             row[side] = {name: row[side][name] for name in declared if name in row[side]}
@@ -189,19 +189,19 @@ def _put_typed(row: dict[str, Any], declared: dict[str, str], typed: dict[str, A
     if row["before"] is not None:
         row["before"] = {name: typed["before"][name] for name in row["before"]}
     if row["after"] is not None:
-        # Of a writer that leaves out what is null, a column that is not there is one.
+        # If a writer leaves out nulls, a missing column is a null.
         known = [name for name in declared if name in row["after"] or name not in typed["absent"]]
         row["after"] = {name: typed["after"][name] for name in known}
 
 
 def _refuse_rows_without_key(file: File) -> None:
-    """As the typed reading does. A column that no row of a table has is a slip in --key, for `notices`."""
+    """Reject rows without a key, as the typed reading does; `notices` names --key columns that no row has."""
     for row in file.rows:
         if row["kind"] != "rows" or row["error_code"] is not None or row["update_part"] is not None:
             continue
         name = (row["database_name"], row["schema_name"], row["table_name"])
         shown = (row["before"] if row["op"] == "delete" else row["after"]) or {}
-        # Some writers name the key in other letters than the row.
+        # Some writers spell the key in other letters than the row.
         values = {key.lower(): value for key, value in shown.items()}
         missing = [
             column
@@ -213,7 +213,7 @@ def _refuse_rows_without_key(file: File) -> None:
 
 
 def _refuse_lost_texts(row: dict[str, Any]) -> None:
-    """A text that begins with U+FFFD is what `cdc_dts_avro` writes of bytes that it could not read."""
+    """Reject texts that begin with U+FFFD: `cdc_dts_avro` writes it for bytes that it could not read."""
     if row["error_code"] is not None or row["update_part"] is not None:
         return
     lost = {
@@ -222,7 +222,7 @@ def _refuse_lost_texts(row: dict[str, Any]) -> None:
         ]
         for side in ("after", "before")
     }
-    # As the models name them: of the row before only where the row itself has nothing.
+    # As the models do: an error in the row before is named only if the row itself has none.
     names = lost["after"] + [f"before {name}" for name in lost["before"] if name not in lost["after"]]
     if names:
         row["error_code"], row["detail"] = (

@@ -1,4 +1,4 @@
-"""What is decoded, file by file, and what is known of it on the way."""
+"""The files to decode, and the facts about each file that the decoder finds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dbt_spark_cdc.inputs import Message
 AUTO = "auto"
 
 Writer = tuple[str, str | None]
-# A code, and what is wrong.
+# A code and its detail.
 Error = tuple[str, str | None]
 NAME = tuple[str | None, str | None, str | None]
 
@@ -22,7 +22,7 @@ class UsageError(Exception):
 
 
 class Refusal(NamedTuple):
-    """Why a file is not read: an option has to say what its messages do not tell."""
+    """Why a file is not read: its messages do not show their format, and an option has to name it."""
 
     option: str
     allowed: str
@@ -30,7 +30,7 @@ class Refusal(NamedTuple):
     got: str
 
     def text(self, names: Sequence[str]) -> str:
-        """Return the sentence for the files that are refused alike."""
+        """Return the sentence for the files that are rejected for the same reason."""
         return (
             f"option --{self.option} must be {self.allowed} for {joined(names, 'and')}, "
             f"because {self.reason}; got `{self.got}`."
@@ -38,7 +38,7 @@ class Refusal(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A file: the topic of its bare values, its bytes, and keys by table in place of the options'."""
+    """A file: the topic of its bare values, its bytes, and keys by table that replace the options' keys."""
 
     topic: str
     data: bytes
@@ -47,7 +47,7 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True)
 class Options:
-    """What the command's options say. `keys` has the key for any table under None."""
+    """The command's options. In `keys`, None has the key for any table."""
 
     format: str = AUTO
     dialect: str | None = None
@@ -60,14 +60,14 @@ class File:
     topic: str
     name: str
     messages: list[Message]
-    # AUTO where it has no messages to tell it.
+    # AUTO if no message shows the format.
     format: str
     dialect: str | None
     keys: dict[str | None, list[str]]
-    # The formats and dialects that may have written its messages, where the options do not say which.
+    # The formats and dialects that may have written its messages, if no option names them.
     writers: list[Writer]
     rows: list[dict[str, Any]] = field(default_factory=list)
-    # All columns that the rows of each table have, also those that are not asked for.
+    # All columns in the rows of each table, also those that --columns leaves out.
     columns: dict[NAME, dict[str, None]] = field(default_factory=dict)
     refusal: Refusal | None = None
 
@@ -79,18 +79,18 @@ class File:
 
 @dataclass
 class Table:
-    """A table of one file: what its decoded changes tell of it."""
+    """A table of one file: the facts that its decoded changes show."""
 
     file: File
     name: NAME
     columns: dict[str, None] = field(default_factory=dict)
     key: list[str] = field(default_factory=list)
-    # The keys that its messages name; the order of a key's columns makes no other key.
+    # The keys that its messages name; two keys with the same columns in another order are one key.
     named_keys: dict[frozenset[str], list[str]] = field(default_factory=dict)
     lines: set[int] = field(default_factory=set)
     has_truncate: bool = False
     unreadable: Counter[Error] = field(default_factory=Counter)
-    # Rows that the untyped reading refused.
+    # Rows that the untyped reading rejected.
     refused: Counter[Error] = field(default_factory=Counter)
     rows: list[dict[str, str | None]] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
@@ -104,12 +104,12 @@ def spellings(name: NAME) -> list[str | None]:
 
 
 def given_key(keys: dict[str | None, list[str]], name: NAME) -> list[str] | None:
-    """The key of a table by the options; the longest spelling of its name counts."""
+    """Return the key of a table from the options; the longest spelling of its name wins."""
     return next((keys[spelling] for spelling in spellings(name) if spelling in keys), None)
 
 
 def refusals(files: Sequence[File]) -> list[str]:
-    """Return a sentence for all files that are refused alike."""
+    """Return a sentence for all files that are rejected for the same reason."""
     names: dict[Refusal, list[str]] = {}
     for file in files:
         if file.refusal is not None:
@@ -118,6 +118,6 @@ def refusals(files: Sequence[File]) -> list[str]:
 
 
 def joined(texts: Sequence[str], word: str) -> str:
-    """Return texts with commas between, and a word before the last."""
+    """Return texts separated by commas, with a word before the last."""
     *most, last = texts
     return f"{', '.join(most)} {word} {last}" if most else last

@@ -1,4 +1,4 @@
-"""What a reader of the results has to know that no result says: one sentence each."""
+"""Notes that a reader of the results needs and no result contains: one sentence each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAMES_SHOWN = 20
 
 
 def notices(files: Sequence[File], writers: Writers) -> Iterator[str]:
-    """Yield what is to be said of files that were decoded."""
+    """Yield the notes about decoded files."""
     read = [file for file in files if file.refusal is None]
     for file in read:
         if file.is_open:
@@ -44,7 +44,7 @@ def _other_writers(file: File, writers: Writers) -> Iterator[str]:
 
 
 def _looks(file: File, writers: Writers) -> Iterator[tuple[int, Look]]:
-    """Who may have written the messages that were refused, and those of which a row was read, by proof."""
+    """Return who may have written the rejected messages and those with a row, if there is proof."""
     kinds = {line: row["kind"] for row in file.rows for line in row["lines"]}
     for message in file.messages:
         kind = kinds.get(message.line)

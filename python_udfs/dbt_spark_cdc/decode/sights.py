@@ -1,6 +1,7 @@
 """What a message of no known format is, as far as its bytes prove it, and what to do about it.
 
-Each rule asks for what only such messages have. What none of them knows is named by its keys.
+Each rule asks for fields that only such messages have. If no rule matches, the answer names the message's
+keys.
 """
 
 from __future__ import annotations
@@ -13,27 +14,28 @@ from typing import Any, NamedTuple
 
 from dbt_spark_cdc.functions.detect import detect_object
 
-# Beyond these a message is not looked through.
+# Larger messages are not searched.
 DEPTH = 6
 KEYS_SHOWN = 8
 
 
 class Sight(NamedTuple):
-    """What is seen in a message, and what to do where there are such."""
+    """What a message is, and what to do about such messages."""
 
     what: str
     advice: str
 
 
 class _Stranger(NamedTuple):
-    """Messages of another producer, known by the keys that all of them have; `outer.inner` lies deeper."""
+    """Messages of another producer, known by the keys that all have; `outer.inner` is a nested key."""
 
     what: str
     keys: tuple[str, ...]
     advice: str
 
 
-# What stands around a message that is read without it, as macros/parse/unreadable.sql says in a detail.
+# What surrounds a message that is read without it; macros/parse/unreadable.sql uses the same words in a
+# detail.
 WRAPPINGS = {
     "list": "a list",
     "text_of_object": "a JSON text that holds an object",
@@ -75,7 +77,7 @@ _STRANGERS = (
     _Stranger("an event of Qlik Replicate", ("message.headers.changeSequence",), _NO_FORMAT),
     _Stranger("an event of MongoDB's own connector", ("operationType", "ns", "clusterTime"), _NO_FORMAT),
     _Stranger("a record of DynamoDB Streams", ("eventName", "dynamodb"), _NO_FORMAT),
-    # The row and bare envelopes: their deletes look like updates, or like nothing, to the dialect flat.
+    # The row and bare envelopes: to the dialect flat their deletes look like updates, or like nothing.
     _Stranger("of a changefeed of CockroachDB", ("__crdb__",), _ENRICHED),
     # docs.pingcap.com, "TiCDC Simple Protocol": rows, DDL, BOOTSTRAP and WATERMARK have these.
     _Stranger(
@@ -85,10 +87,11 @@ _STRANGERS = (
     _Stranger(
         "a notification of Amazon SNS", ("Type", "MessageId", "Message"), f"{_TAKE_OUT}, the member `Message`"
     ),
-    # cloud.google.com, PubsubMessage, and what a push subscription puts around it.
+    # cloud.google.com, PubsubMessage, and the fields that a push subscription puts around it.
     _Stranger("a message of Google Pub/Sub", ("message.data", "message.messageId"), _DECODE),
     _Stranger("a message of Google Pub/Sub", ("data", "messageId", "publishTime"), _DECODE),
-    # debezium.io, "Outbox Event Router": the table's columns, and what fields.additional.placement adds.
+    # debezium.io, "Outbox Event Router": the table's columns, and those that fields.additional.placement
+    # adds.
     _Stranger("a row of an outbox table", ("aggregatetype", "aggregateid", "payload"), _NO_CHANGE),
     _Stranger("an event of Debezium's outbox event router", ("eventType", "payload"), _NO_CHANGE),
 )
@@ -112,7 +115,7 @@ _AVRO_TYPES = frozenset({"boolean", "int", "long", "float", "double", "bytes", "
 
 
 def sight(value: bytes) -> Sight:
-    """Return what a message is that `look` knows no writer of.
+    """Return what a message is if `look` knows no writer of it.
 
     >>> sight(b'[{"id": 1}]').what
     'a list'
@@ -269,7 +272,7 @@ def _of_keys(message: dict[str, Any]) -> Sight:
 
 
 def _wrapped(found: Any, path: str, depth: int) -> Iterator[tuple[str, str]]:
-    """Where a message of a known format stands in another value, and which format that is."""
+    """Find a message of a known format inside another value, and name that format."""
     if depth == 0:
         return
     if path and isinstance(found, dict):

@@ -15,7 +15,8 @@ from dbt_spark_cdc.macros import CompilerError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Tables of few columns share a query, because each query costs a second; a wide one costs more than it saves.
+# Tables with few columns share a query, because each query costs a second; a wide table would cost more
+# than that.
 COLUMNS_OF_A_QUERY = 60
 TABLE_ID = "_spark_cdc_table"
 DETAILS_SHOWN = 10
@@ -30,7 +31,7 @@ class States:
         self.options = changes.options
 
     def of(self, spark: SparkSession, files: list[File]) -> list[list[dict[str, Any]]]:
-        """Return what is shown of the tables of each file."""
+        """Return the output for the tables of each file."""
         for batch in self.changes.batches(files):
             self.changes.read(spark, batch, None)
         tables = [table for file in files for table in _tables(file)]
@@ -52,7 +53,7 @@ class States:
         return [[_shown_table(table) for table in tables if table.file is file] for file in files]
 
     def _settle(self, table: Table) -> bool:
-        """Fix the table's key and columns; False, with the reason, where its state cannot be told."""
+        """Set the table's key and columns; if its state is not certain, note the reason and return False."""
         given = given_key(table.file.keys, table.name)
         named = list(table.named_keys.values()) if given is None else [given]
         table.key = named[0] if len(named) == 1 else []
@@ -63,7 +64,7 @@ class States:
         table.errors.extend(_counted("Messages not read", table.unreadable))
         table.errors.extend(_counted("Changes not applied", table.refused))
         if not table.columns or not table.lines:
-            return False  # truncates only, or nothing that can be read
+            return False  # truncates only, or nothing readable
         if len(named) > 1:
             found = "; ".join(", ".join(key) for key in named)
             table.errors.append(f"Its messages name different key columns ({found}); name them with --key.")
@@ -119,7 +120,7 @@ class States:
                 table.errors.append(str(error))
             return
         variants = [c["name"] for c in columns if c["family"] == "variant"]
-        # Tables that share a query are kept apart by a key column more.
+        # One more key column keeps tables apart that share a query.
         fields = ", ".join(f"{c['literal']}, _cdc_before.{c['quoted']}" for c in columns)
         with_table = f"""select *
             except (_cdc_before), cast(_cdc_partition as string) as {TABLE_ID},
@@ -127,9 +128,9 @@ class States:
                 then named_struct('{TABLE_ID}', cast(_cdc_partition as string), {fields}) end as _cdc_before
             from ({changes})"""  # noqa: S608  # the macros' own SQL
         with names_told_apart(spark, declared):
-            # Kept as rows, as a model keeps them: `current_rows` reads its changes several times.
+            # Cached as rows, as a model stores them: `current_rows` reads its changes several times.
             rows = spark.sql(with_table)
-            # Spark takes no VARIANT back from Arrow.
+            # Spark cannot read a VARIANT from Arrow.
             rows = rows.localCheckpoint() if variants else spark.createDataFrame(rows.toArrow())
             rows.createOrReplaceTempView("changes")
             refused: dict[int, Counter[Error]] = {}
@@ -155,7 +156,7 @@ class States:
             for row in spark.sql(query).toArrow().to_pylist():
                 table = tables[int(row["n"])]
                 values = dict(zip(declared, map(plain, columns, row["row"]), strict=True))
-                # What is not known must not look like a null that was sent.
+                # An unknown value must not look like a null that was sent.
                 known = [name for name in table.columns if name not in row["absent"]]
                 table.rows.append({name: values[name] for name in known})
         for table in tables:
@@ -164,7 +165,7 @@ class States:
 
 
 def _counted(what: str, counts: Counter[Error]) -> Iterator[str]:
-    """A sentence for each code, with what is wrong in how many."""
+    """Return a sentence for each code, with its details and how often each occurs."""
     for code in sorted({code for code, _ in counts}):
         details = Counter({detail: count for (other, detail), count in counts.items() if other == code})
         shown = [
@@ -191,7 +192,7 @@ def _name(row: dict[str, Any]) -> NAME:
 
 
 def _tables(file: File) -> list[Table]:
-    """The tables that the decoded rows of a file name, in the order of their first message."""
+    """Return the tables that the decoded rows of a file name, in the order of their first message."""
     tables: dict[NAME, Table] = {}
     topics = {message.line: message.topic for message in file.messages}
     null_values = {message.line for message in file.messages if message.value is None}
@@ -205,7 +206,8 @@ def _tables(file: File) -> list[Table]:
             continue
         name = _name(row)
         if row["kind"] == "rows" and null_values.issuperset(row["lines"]):
-            # It has no names but its topic's and its key's: it is of the table whose rows the topic has.
+            # The row has no names but those of its topic and key: it belongs to the table whose rows the
+            # topic has.
             found = named.get((topics[row["lines"][0]], row["table_name"]), set())
             name = next(iter(found)) if len(found) == 1 else name
         table = tables.setdefault(name, Table(file, name, dict(file.columns.get(name, {}))))
@@ -213,7 +215,8 @@ def _tables(file: File) -> list[Table]:
             table.unreadable[row["error_code"], row["detail"]] += 1
             continue
         if row["error_code"] is not None and readable.isdisjoint(row["lines"]):
-            # Not read again: there each column that was found is declared, and would count as the table's.
+            # Not read again: that reading declares each column that was found, so it would count as the
+            # table's.
             table.refused[row["error_code"], row["detail"]] += 1
             continue
         table.lines.update(row["lines"])

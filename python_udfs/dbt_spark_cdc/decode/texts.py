@@ -1,4 +1,4 @@
-"""The view of messages, and values as the texts that are shown."""
+"""The view of messages, and the texts of values in the output."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RAW_COLUMNS = {"headers": "headers"}
 
 
 def create_raw(spark: SparkSession, messages: Iterable[tuple[int, Message]]) -> None:
-    """Make the view `raw`. Its `partition` is a number of ours, by which the answers find their way back."""
+    """Create the view `raw`. Its `partition` is our own number, which assigns each result to its file."""
     spark.createDataFrame(_raw_table(messages)).createOrReplaceTempView("raw")
 
 
@@ -45,7 +45,7 @@ def _raw_table(messages: Iterable[tuple[int, Message]]) -> pa.Table:
 
 @contextmanager
 def names_told_apart(spark: SparkSession, names: Iterable[str]) -> Iterator[None]:
-    """Case counts in the names of columns where two differ in nothing else."""
+    """Distinguish upper and lower case in column names if two names differ in nothing else."""
     names = list(names)
     spark.conf.set("spark.sql.caseSensitive", str(len({name.lower() for name in names}) < len(names)).lower())
     try:

@@ -1,4 +1,4 @@
-"""Which format and dialect wrote a file, where the options do not say it."""
+"""The format and dialect that wrote a file, if the options do not name them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ UNKNOWN = Look((), 0.0)
 
 
 class Writers:
-    """Tells the writers of files, by their first messages and by what each would read in them."""
+    """Finds the writers of files from their first messages, and from how each writer's format reads them."""
 
     def __init__(self, formats: dict[str, list[str]], options: Options) -> None:
         """Check the options; raises UsageError."""
@@ -68,10 +68,10 @@ class Writers:
             )
 
     def files(self, sources: Sequence[Source], names: Sequence[str] | None = None) -> list[File]:
-        """Read the sources and settle each one's format.
+        """Read the sources and find each one's format.
 
-        A file whose format cannot be known is left empty, with its `refusal`; where that is every file,
-        UsageError is raised.
+        If a file's format is not certain, its `refusal` says why and it has no messages. If that holds for
+        every file, UsageError is raised.
         """
         files = [
             self._file(source, name)
@@ -94,31 +94,31 @@ class Writers:
         return file
 
     def look(self, value: bytes) -> Look:
-        """Tell who may have written a message."""
+        """Find who may have written a message."""
         try:
             told = detect_bytes(value)
-        except ImportError:  # a record, perhaps: `_untold` says what would tell
+        except ImportError:  # perhaps a record: `_untold` names the option that decides
             return UNKNOWN
         if told.format in self.formats:
             return Look(((told.format, self._known(told.format, told.dialect)),), told.confidence)
         return Look(alike(unwrapped(value).decode("utf-8", "replace")), 0.0)
 
     def _known(self, name: str, dialect: str | None) -> str | None:
-        """A dialect of the macros; the first of them also reads what only the fingerprints tell apart."""
+        """Return a dialect of the macros: the first also reads dialects that only the fingerprints have."""
         known = self.formats[name]
         return dialect if dialect is None or dialect in known else next(iter(known), None)
 
     def _detected(self, messages: list[Message]) -> list[Writer] | Refusal:
-        """Return the format of most of the first messages, and its dialect where the macros know it.
+        """Return the format of most of the first messages, and its dialect if the macros know it.
 
-        Several where these write such messages alike.
+        Return several if they write such messages alike.
         """
         values = [
             message.value
             for message in itertools.islice((m for m in messages if m.value is not None), DETECT_FROM)
         ]
         looks = [self.look(value) for value in values]
-        # A heartbeat, which more than one format writes alike, says nothing of the rows beside it.
+        # More than one format writes the same heartbeat, so it does not show the format of the rows.
         if not any(look.confidence == 1 for look in looks) and not all(look.confidence for look in looks):
             looks = [look for look in looks if not look.confidence]
         votes = Counter(itertools.chain.from_iterable(dict(look.writers) for look in looks))
@@ -133,15 +133,15 @@ class Writers:
         return self._alike([look for look in looks if not look.confidence])
 
     def _dialect(self, name: str, told: Counter[Writer]) -> str | None:
-        """The dialect of most messages, or one of them that reads the others too."""
+        """Return the dialect of most messages, or one of them that reads the others too."""
         found = [dialect for (other, dialect), _ in told.most_common() if other == name and dialect]
         return next((dialect for dialect in found if (name, dialect) in READS_ALL), next(iter(found), None))
 
     def _alike(self, looks: list[Look]) -> list[Writer]:
-        """Return all that write such messages, as far as the option --dialect leaves them."""
+        """Return all that write such messages, unless the option --dialect excludes them."""
         told = Counter(itertools.chain.from_iterable(look.writers for look in looks))
         told = {writer: count for writer, count in told.items() if writer[0] in self.candidates}
-        # What a writer of some of the messages cannot have written speaks against it.
+        # A writer that cannot have written some of the messages is excluded.
         writers = [writer for writer, count in told.items() if count == max(told.values())]
         dialect = self.options.dialect
         if dialect is None:
@@ -178,7 +178,7 @@ class Writers:
     def agreed(
         self, files: list[File], read: Callable[[list[File]], list[list[dict[str, Any]]]]
     ) -> list[list[dict[str, Any]]]:
-        """Read each file as each of its writers would; it is refused where they mean other things by it."""
+        """Read each file as each of its writers would; reject it if its messages have several meanings."""
         copies = [
             [
                 replace(file, format=name, dialect=dialect, rows=[], columns={})
@@ -192,7 +192,7 @@ class Writers:
         agreed = []
         for file, readings in zip(files, copies, strict=True):
             contents = [next(results) for _ in readings]
-            # What one of them cannot have written, because it is an error to its readers, others have.
+            # If a message is an error for one writer's format, another writer wrote it.
             unreadable = [sum(row["kind"] == "unreadable" for row in reading.rows) for reading in readings]
             kept = [place for place, count in enumerate(unreadable) if count == min(unreadable)]
             file.writers = [(readings[place].format, readings[place].dialect) for place in kept]
@@ -213,7 +213,7 @@ def _one_of(names: Iterable[str]) -> str:
 
 
 def _content(result: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[int]]:
-    """What a result says, and the order of its rows: each format has numbers of its own for it."""
+    """Return a result's content and the order of its rows, without the numbers that differ by format."""
     sequences = {
         place: [-1 if part is None else part for part in entry["sequence"]]
         for place, entry in enumerate(result)

@@ -12,7 +12,7 @@ from dbt_spark_cdc.functions._arrow import texts
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Java bytes are signed; a writer that widens them first prints 0..255. Both spellings name the same byte.
+# Java bytes are signed; a writer that widens them first prints 0..255. Both spellings mean the same byte.
 _JAVA_BYTES = {str(number): number & 0xFF for number in range(-128, 256)}
 
 
@@ -25,7 +25,7 @@ def _base64_url(text: str) -> bytes:
 
 
 def _unchanged(text: str, decoded: bytes, encode: Callable[[bytes], bytes]) -> bytes:
-    # Python's decoder lets bits through that no encoder writes; writing the bytes back shows them.
+    # Python's decoder accepts bits that no encoder writes; encoding the bytes again reveals them.
     if encode(decoded) != text.encode("ascii"):
         raise ValueError("not the text that an encoder writes")
     return decoded

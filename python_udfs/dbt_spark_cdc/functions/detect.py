@@ -1,4 +1,4 @@
-"""cdc_detect(value): which format and dialect a message is written in, told from its structure alone."""
+"""cdc_detect(value): the format and dialect of a message, found from its structure alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Detected(NamedTuple):
-    """A format and dialect, with 1.0 for proof, less for a fair guess, and 0.0 beside None for neither."""
+    """A format and dialect, with 1.0 for proof, less for a fair guess; format None has 0.0."""
 
     format: str | None
     dialect: str | None
@@ -32,12 +32,12 @@ _DTS_ROWS = frozenset({"INSERT", "UPDATE", "DELETE", "INIT"})
 
 
 def detect(value: str | None) -> Detected:
-    """Tell the format and dialect of one message, or that it cannot be told.
+    """Find the format and dialect of one message, or None if they are not certain.
 
-    Shape: `value` is the message's text, a JSON object. The answer holds the format, its dialect (None where
-    all of them write such a message), and the confidence: 1.0 when the keys and values of exactly one format
-    are there, 0.5 when the message fits a format but holds nothing that only this format has, and 0.0 with
-    format None when it cannot be known. One message is a weak witness: let a topic's messages agree before
+    Shape: `value` is the message's text, a JSON object. The answer holds the format, its dialect (None if
+    all of them write such a message), and the confidence: 1.0 if the keys and values of exactly one format
+    are there, 0.5 if the message fits a format but holds nothing that only this format has, and 0.0 with
+    format None if no format is certain. One message is a weak witness: let a topic's messages agree before
     acting on it.
 
     Errors: NULL, text that is not a JSON object, and other vendors' messages give format None, never an
@@ -54,7 +54,7 @@ def detect(value: str | None) -> Detected:
 
 
 def detect_object(message: dict[str, Any]) -> Detected:
-    """Tell the format of a message that is parsed already."""
+    """Find the format of a message that is already parsed."""
     for rule in RULES:
         if _fits(rule, message):
             return Detected(rule.format, rule.dialect, rule.confidence)
@@ -62,7 +62,7 @@ def detect_object(message: dict[str, Any]) -> Detected:
 
 
 def alike(value: str | None) -> tuple[tuple[str, str], ...]:
-    """Tell the formats and dialects between which a message that `detect` does not know is open."""
+    """Return the formats and dialects that may have written a message that `detect` does not know."""
     message = _object(value)
     if message is None or any(_fits(rule, message) for rule in RULES):
         return ()
@@ -70,12 +70,14 @@ def alike(value: str | None) -> tuple[tuple[str, str], ...]:
 
 
 def detect_bytes(value: bytes) -> Detected:
-    """Tell the format of one message as `detect` does, and records of Alibaba DTS, which are no text.
+    """Find the format of one message as `detect` does, or of a record of Alibaba DTS, which is not a text.
 
-    Nothing marks such a record, but its reader takes no byte too many or too few: the names of a table and of
-    its columns, with a value for each, are proof. A mark or a heartbeat, which has none of these, only fits.
+    Nothing marks such a record, but its reader reads exactly all of its bytes: the names of a table and of
+    its columns, with a value for each, are proof. A mark or a heartbeat, which has none of these, only
+    fits.
 
-    Errors: ImportError where the value is no JSON object and fastavro, which reads records, is not installed.
+    Errors: ImportError if the value is not a JSON object and fastavro, which reads records, is not
+    installed.
     """
     text = unwrapped(value)
     if text.lstrip().startswith(b"{"):
@@ -93,7 +95,7 @@ def detect_bytes(value: bytes) -> Detected:
 def unwrapped(value: bytes) -> bytes:
     """Return the JSON after a schema registry's five bytes, or in the text that a StringConverter wrote.
 
-    As the macros read a value (`_unwrapped_value`); what is wrapped in no such way is given back.
+    It reads a value as the macros do (`_unwrapped_value`); it returns other values unchanged.
     """
     if value[:1] == b"\x00" and value[5:6] == b"{":
         return value[5:]
@@ -110,7 +112,8 @@ def _object(value: str | None) -> dict[str, Any] | None:
     if value is None:
         return None
     try:
-        # Numbers stay text: none is asked for, and Python refuses to convert integers of thousands of digits.
+        # Numbers stay text: no rule needs one, and Python refuses to convert integers of thousands of
+        # digits.
         message = json.loads(value, parse_int=str, parse_float=str, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return None
@@ -141,7 +144,7 @@ def _fits_keys(rule: Rule | Alike, message: dict[str, Any]) -> bool:
 def _has_no_other_key(rule: Rule | Alike, message: dict[str, Any]) -> bool:
     if rule.optional is None:
         return True
-    # A key may itself hold a dot; it is then not the path of the same spelling.
+    # A key may itself hold a dot; it is then not the path with the same spelling.
     own_keys = {path for path in rule.required if "." not in path}
     return message.keys() <= own_keys | rule.optional
 

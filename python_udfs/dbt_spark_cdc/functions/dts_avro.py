@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# MySQL's names of character sets where Python's differ, Oracle's, and Java's. A name that is in neither list
-# is not read: to guess a character set is to make up text.
+# MySQL's names of character sets if Python's differ, Oracle's, and Java's. A text with another name is not
+# read: guessing a character set would make up text.
 _CHARSETS = {
     "utf8": "utf-8",
     "utf8mb3": "utf-8",
@@ -68,9 +68,9 @@ _CHARSETS = {
 _LATIN1 = "".join(
     bytes([b]).decode("cp1252" if b not in b"\x81\x8d\x8f\x90\x9d" else "latin-1") for b in range(256)
 )
-# Bytes that MySQL reads as other characters than Python, or as none (its share/charsets and strings), and
-# those of which the versions of a standard, and Java after them, say two things. Here are the characters that
-# Python gives.
+# Bytes that MySQL reads as other characters than Python, or not at all (its share/charsets and strings),
+# and bytes that the versions of a standard, and Java after them, read in two ways. The list has Python's
+# characters.
 _READ_IN_TWO_WAYS = {
     "big5": "\u02cd\u2574\uffe3",
     "cp932": b"\x80\xa0\xfd\xfe\xff".decode("cp932"),
@@ -85,7 +85,7 @@ _READ_IN_TWO_WAYS = {
 }
 _BYTES = "binary"  # MySQL's name for no character set: BINARY and VARBINARY
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  # only added to; the text says Z
-# What the vendor's reader hands to java.time.ZoneId, beside names.
+# What the vendor's reader passes to java.time.ZoneId, besides names.
 _OFFSET = re.compile(r"(?:GMT|UTC?)?([+-])([0-9]{1,2})(?:(?::|(?<=[0-9]{2}))([0-9]{2})(?::?00)?)?", re.ASCII)
 
 
@@ -93,17 +93,17 @@ def dts_avro(value: bytes | None) -> str | None:
     r"""Read one record of Alibaba DTS and return it as JSON text; other bytes come back as base64 text.
 
     Shape: the fields of the record under their own names, with `beforeImages` and `afterImages` as objects,
-    column name -> text. A column that the record marks NONE is left out, NULL is null. A string in the place
-    of an image (the statement of a DDL record) or of the fields stands in `beforeText`, `afterText` or
-    `fieldsText`; an image of another length than `fields`, whose values belong to no name, is null beside
-    `imagesWithoutNames`; an image without values is none, as to the vendor's reader.
+    column name -> text. A column that the record marks NONE is left out, NULL is null. A string instead of
+    a row (the statement of a DDL record) or of the fields is in `beforeText`, `afterText` or `fieldsText`.
+    If a row has not as many values as `fields`, its values belong to no name: it is null, and
+    `imagesWithoutNames` is set. A row without values counts as missing, as for the vendor's reader.
 
-    The texts: integers and decimals as the record has them; a double in its shortest exact form, also NaN and
-    Infinity; characters decoded by their character set, as JSON of PostgreSQL is; other binaries and
+    The texts: integers and decimals as the record has them; a double in its shortest exact form, also NaN
+    and Infinity; characters decoded by their character set, as JSON of PostgreSQL is; other binaries and
     geometries base64; an instant `2024-02-29 12:34:56.000001Z`; a date, a local time or a span as databases
-    print them, with the fraction that `millis` holds, in microseconds or, of some sources, nanoseconds. A
-    value that cannot be told for certain (bytes that are not of their character set, a time that no calendar
-    has, a fraction of an unknown unit) becomes U+FFFD and its parts, which no declared type takes.
+    print them, with the fraction that `millis` holds, in microseconds or, for some sources, nanoseconds. A
+    value that is not certain (bytes that are not of their character set, a time that no calendar has, a
+    fraction of an unknown unit) becomes U+FFFD and its parts, which no declared type reads.
 
     Errors: none. None gives None. `value` may end after `afterImages` or hold `bornTimestamp` as well: both
     versions of the schema are in use.
@@ -123,14 +123,14 @@ def dts_avro(value: bytes | None) -> str | None:
             read(stream, "long")  # bornTimestamp
             if stream.tell() < len(value):
                 return base64.b64encode(value).decode("ascii")
-    except Exception:  # whatever a reader says of bytes that are no record
+    except Exception:  # any error that a reader raises for bytes that are not a record
         return base64.b64encode(value).decode("ascii")
     return _document(record)
 
 
 @functools.cache
 def _reader() -> tuple[Callable, Any]:
-    # Here and not above: a project that reads other formats needs no fastavro.
+    # Imported here and not above: a project that reads other formats needs no fastavro.
     from fastavro import parse_schema, schemaless_reader
 
     text = resources.files(__package__).joinpath("dts_record.avsc").read_text(encoding="utf-8")
@@ -168,7 +168,7 @@ def _document(record: dict[str, Any]) -> str:
 
 
 def _header(record: dict[str, Any]) -> str:
-    """The fields before `fields`, without the closing brace. An encoder would take longer to begin."""
+    """Return the fields before `fields`, without the closing brace. An encoder would be slower."""
     name, source, times = record["objectName"], record["source"], record["processTimestamps"]
     tags = ", ".join([f"{quoted(tag)}: {quoted(text)}" for tag, text in record["tags"].items()])
     return (
@@ -183,8 +183,8 @@ def _header(record: dict[str, Any]) -> str:
     )
 
 
-# What the reading of a value hangs on. Of all sources but two, one of the vendor's readers takes the fraction
-# of a local time for microseconds (DefaultValueDeserializer), the later one for nanoseconds
+# The facts that decide how a value is read. For all sources but two, one of the vendor's readers reads the
+# fraction of a local time as microseconds (DefaultValueDeserializer), the later one as nanoseconds
 # (LazyRecordDeserializer).
 _MYSQL, _POSTGRESQL, _OTHER, _OTHER_MYSQL = range(4)
 _POSTGRESQL_JSON = (114, 3802)  # json and jsonb
@@ -192,7 +192,7 @@ _POSTGRESQL_JSON = (114, 3802)  # json and jsonb
 
 def _kind(record: dict[str, Any]) -> int:
     source = record["source"]["sourceType"]
-    # So is a source whose log is read from the disk; its positions hold this mark.
+    # The same holds for a source whose log is read from the disk; its positions have this mark.
     if "<->" not in record["sourcePosition"]:
         if source == "MySQL":
             return _MYSQL
@@ -202,7 +202,7 @@ def _kind(record: dict[str, Any]) -> int:
 
 
 def _with_json(fields: list[dict[str, Any]], image: list[Any]) -> list[Any]:
-    """JSON comes as bytes, as the vendor's reader knows too: they are characters."""
+    """Read JSON, which arrives as bytes, as characters, as the vendor's reader does."""
     return [
         {"charset": "utf-8", "value": value["value"]}
         if field["dataTypeNumber"] in _POSTGRESQL_JSON
@@ -214,8 +214,8 @@ def _with_json(fields: list[dict[str, Any]], image: list[Any]) -> list[Any]:
     ]
 
 
-# By the numbers of MySQL's DATE, TIME and YEAR: a part of a DateTime that such a type has, and those that
-# it has not.
+# By MySQL's type numbers of DATE, TIME and YEAR: a part of a DateTime that such a type has, and the parts
+# that it does not have.
 _PARTS = {
     10: ("year", ("hour", "minute", "second", "millis")),
     11: ("hour", ("year", "month", "day")),
@@ -224,7 +224,7 @@ _PARTS = {
 
 
 def _without_parts(fields: list[dict[str, Any]], image: list[Any]) -> list[Any]:
-    """Take zeros for no parts where the column's type has none, as the vendor's reader does."""
+    """Drop zero parts that the column's type does not have, as the vendor's reader does."""
     image = list(image)
     for place, field in enumerate(fields):
         if field["dataTypeNumber"] not in _PARTS:
@@ -286,13 +286,13 @@ def _double(number: float) -> str:
 
 
 def _uncertain(*parts: Any) -> str:
-    """A text that no declared type takes, and that still shows what the record holds."""
+    """Return a text that no declared type reads, and that still shows what the record holds."""
     return "\ufffd" + " ".join(map(str, parts))
 
 
 def _instant(value: dict[str, Any], kind: int) -> str:
     seconds, microseconds = value["timestamp"], value["millis"]
-    fraction = _fraction(microseconds, _MYSQL)  # of all sources, to all readers of the vendor
+    fraction = _fraction(microseconds, _MYSQL)  # for all sources and all readers of the vendor
     if kind in (_MYSQL, _OTHER_MYSQL) and seconds == 0:
         # MySQL's instants begin one second later: this is its zero date.
         if microseconds == 0:
@@ -306,17 +306,17 @@ def _instant(value: dict[str, Any], kind: int) -> str:
 
 
 def _fraction(number: int | None, kind: int) -> str | None:
-    """The point and the digits after it, if any; None of what is beyond a second or of an unknown unit."""
+    """Return the point and the digits after it, if any; None beyond a second or for an unknown unit."""
     if not number:
         return ""
     if kind in (_MYSQL, _POSTGRESQL):
         return f".{number:06d}".rstrip("0") if 0 < number <= 999999 else None
-    # Nanoseconds for certain, because so many microseconds are beyond a second.
+    # These are nanoseconds, because so many microseconds exceed a second.
     return f".{number:09d}".rstrip("0") if 999999 < number <= 999999999 else None
 
 
 def _zoned(value: dict[str, Any], zone: str, kind: int) -> str:
-    """A local time with its offset; a zone that has a name does not tell the offset, and stays beside it."""
+    """Return a local time with its offset; a zone's name does not show the offset and is kept."""
     local = _local(value, kind)
     if offset := _OFFSET.fullmatch(zone):
         sign, hours, minutes = offset.groups()
@@ -358,7 +358,7 @@ def _local(value: dict[str, Any], kind: int) -> str:
 
 
 def _span(value: dict[str, Any], kind: int) -> str:
-    """A TIME: signed and beyond 24 hours. Of a negative one all parts are negative, or the hours alone."""
+    """Read a TIME, signed and beyond 24 hours. If it is negative, all parts are, or the hours alone."""
     hour, minute, second = value["hour"], value["minute"], value["second"]
     if hour is None or minute is None or second is None:
         return _uncertain(_json(value))

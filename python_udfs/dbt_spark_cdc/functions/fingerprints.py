@@ -1,4 +1,4 @@
-"""The fingerprints by which `cdc_detect` tells formats apart: one rule or more for each dialect."""
+"""The fingerprints by which `cdc_detect` distinguishes formats: one or more rules for each dialect."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import NamedTuple
 
 
 class Rule(NamedTuple):
-    """A fingerprint. Everything in it can be asked with json_object_keys and get_json_object as well.
+    """A fingerprint. Everything in it can also be checked with json_object_keys and get_json_object.
 
-    A key is one of the message itself or, written `key.inner`, one of the object under that key; a key that
-    holds null is there. A field of `values` and `endings` may lie deeper.
+    A key is one of the message itself or, written `key.inner`, one of the object under that key; a key with
+    a null counts. A field of `values` and `endings` may be nested deeper.
     """
 
     format: str
-    # None where all dialects of the format write such a message.
+    # None if all dialects of the format write such a message.
     dialect: str | None
     confidence: float
     required: frozenset[str]
     # The only other keys that the message itself may have; None allows any.
     optional: frozenset[str] | None = None
-    # At least one of these keys is there.
+    # The message has at least one of these keys.
     one_of: frozenset[str] = frozenset()
     # Texts that a field must be one of.
     values: Mapping[str, frozenset[str]] = {}
@@ -47,7 +47,7 @@ CANAL_TYPES = _words(
 )
 CANAL_KEYS = _words("data database es id isDdl mysqlType old pkNames sql sqlType table ts type")
 
-# What macros/formats/debezium/connectors.sql lists; messages with cells are refused there.
+# macros/formats/debezium/connectors.sql has the same list, and rejects messages with cells.
 DEBEZIUM_CONNECTORS = _words("mysql mariadb postgresql sqlserver oracle db2 informix vitess spanner TiCDC")
 DEBEZIUM_CONNECTORS_OF_CELLS = _words("cassandra scylla yugabytedb")
 DEBEZIUM_SOURCE = _words("source.version source.connector source.name")
@@ -78,7 +78,7 @@ CLOUDCANAL_SCHEMA_CHANGE = _words("databaseName ddl source tableChanges ts_ms")
 
 MAXWELL_TYPES = _words("insert update delete bootstrap-start bootstrap-insert bootstrap-complete")
 MAXWELL_DDL = _words("table-create table-alter table-drop database-create database-alter database-drop")
-# What the producer adds when its configuration asks for it.
+# The fields that the producer adds if its configuration asks for them.
 MAXWELL_OPTIONAL = _words(
     "old xid xoffset commit position gtid server_id thread_id schema_id primary_key primary_key_columns "
     "query push_timestamp"
@@ -94,10 +94,11 @@ SHAREPLEX_OPS = _words("ins upd del")
 # Alibaba DTS lists these names as well, two of them with a blank.
 DTS_OPS = SHAREPLEX_OPS | _words("INSERT UPDATE DELETE TRUNCATE") | {"DROP COLUMN"}
 
-# Huawei DRS, the sources that are not MySQL. Of MySQL the keys are those of older Canal.
+# Huawei DRS, the sources other than MySQL. For MySQL the keys are those of older Canal.
 DRS_KEYS = (CANAL_KEYS - {"mysqlType"}) | _words("columnType dbType schema opType")
 DRS_TYPES = _words("INSERT UPDATE DELETE DDL")
-# The vendor's page has "GaussDB Primary/Standby" in an example and names the others where it tells of `es`.
+# The vendor's page has "GaussDB Primary/Standby" in an example, and names the others where it explains
+# `es`.
 DRS_SOURCES = {
     "postgresql": frozenset({"PostgreSQL", "GaussDB Primary/Standby"}),
     "oracle": frozenset({"Oracle"}),
@@ -113,11 +114,12 @@ DMS_CONTROL = _words(
 )
 
 # The first rule that fits gives the answer. No rule fits a message of a format that is not listed: vendors
-# that reuse these field names differ in a key or value asked for here, and where they do not, there is no
-# rule (see the tests of other vendors' messages).
+# that reuse these field names differ in a key or value of the rule. If they do not differ, there is no rule
+# (see the tests of other vendors' messages).
 RULES: tuple[Rule, ...] = (
-    # `gtid` came with Canal 1.1.7 (alibaba/canal pull request 4521). Without it the keys are those of Huawei
-    # DRS and CloudCanal too, which mean other things by the same fields, so older Canal cannot be known.
+    # `gtid` came with Canal 1.1.7 (alibaba/canal pull request 4521). Without it the keys are those of
+    # Huawei DRS and CloudCanal too, which give the same fields other meanings, so older Canal is never
+    # certain.
     Rule("canal", "canal", 1.0, CANAL_KEYS | {"gtid"}, _NO_OTHER_KEY, values={"type": CANAL_TYPES}),
     Rule(
         "canal",
@@ -144,11 +146,11 @@ RULES: tuple[Rule, ...] = (
         values={"type": CANAL_TYPES},
     ),
     Rule("canal", "dts", 1.0, CANAL_KEYS | {"serverId"}, _words("gtid"), values={"type": CANAL_TYPES}),
-    # Its rows cannot be known; in its DDL a key more tells.
+    # Its rows are never certain; its DDL has one more key.
     Rule(
         "canal", "cloudcanal", 1.0, CANAL_KEYS | {"tableChanges"}, _NO_OTHER_KEY, values={"type": CANAL_TYPES}
     ),
-    # Only OceanBase's page leaves `id` out; a writer that is not listed may do so too.
+    # Only OceanBase's page leaves `id` out; an unlisted writer may do so too.
     Rule("canal", "oms", 0.5, CANAL_KEYS - {"id"}, _NO_OTHER_KEY, values={"type": CANAL_TYPES | {"ROW"}}),
     # Flink CDC pipelines write these keys, before 3.3 `ts` too.
     Rule(
@@ -159,7 +161,7 @@ RULES: tuple[Rule, ...] = (
         _words("ts"),
         values={"type": _words("INSERT UPDATE DELETE")},
     ),
-    # SeaTunnel 2.3.5: the row in the place of the list of rows.
+    # SeaTunnel 2.3.5: the row instead of the list of rows.
     Rule(
         "canal",
         "seatunnel",
@@ -207,7 +209,7 @@ RULES: tuple[Rule, ...] = (
         DEBEZIUM_SCHEMA_CHANGE | DEBEZIUM_SOURCE,
         values={"source.connector": DEBEZIUM_CONNECTORS},
     ),
-    # A heartbeat, and the rows of Flink's debezium-json writer: nothing in them names who wrote them.
+    # A heartbeat, and the rows of Flink's debezium-json writer: nothing in them names their writer.
     Rule("debezium", "envelope", 0.5, _words("ts_ms"), _NO_OTHER_KEY),
     Rule(
         "debezium",
@@ -218,7 +220,7 @@ RULES: tuple[Rule, ...] = (
         one_of=_words("before after"),
         values={"op": _words("c d")},
     ),
-    # CloudCanal wraps rows so too, under other connector names.
+    # CloudCanal wraps rows in the same way, under other connector names.
     Rule(
         "debezium",
         "schema",
@@ -261,7 +263,7 @@ RULES: tuple[Rule, ...] = (
         _NO_OTHER_KEY,
         endings={"schema.name": ".connector.common.Heartbeat"},
     ),
-    # Vendors' pages, and people who paste from them, leave the schema out and `payload` in.
+    # Vendors' pages, and people who copy from them, leave the schema out and keep `payload`.
     Rule(
         "debezium",
         "envelope",
@@ -270,7 +272,7 @@ RULES: tuple[Rule, ...] = (
         _NO_OTHER_KEY,
         values={"payload.op": DEBEZIUM_OPS, "payload.source.connector": DEBEZIUM_CONNECTORS},
     ),
-    # TiCDC sends schema changes so.
+    # TiCDC sends schema changes in this form.
     Rule(
         "debezium",
         "envelope",
@@ -309,9 +311,10 @@ RULES: tuple[Rule, ...] = (
         _words("schema"),
         values={"payload.op": COCKROACHDB_OPS, "payload.source.origin": _words("cockroachdb")},
     ),
-    # A resolved timestamp: CockroachDB's other envelopes write it so too.
+    # A resolved timestamp: CockroachDB's other envelopes write the same.
     Rule("debezium", "cockroachdb", 0.5, _words("resolved"), _NO_OTHER_KEY),
-    # A flattened row is any object at all; only the schema part and a field that the flattening adds tell.
+    # A flattened row may be any object; only the schema part and a field that the flattening adds identify
+    # it.
     Rule(
         "debezium",
         "flat",
@@ -321,7 +324,7 @@ RULES: tuple[Rule, ...] = (
         one_of=_words("payload.__deleted payload.__op"),
         endings={"schema.name": ".Value"},
     ),
-    # MongoDB's flattening writes `__collection` in the place of `__table`.
+    # MongoDB's flattening writes `__collection` instead of `__table`.
     Rule("debezium", "flat", 1.0, _words("__op __table"), values={"__op": _words("c u d r")}),
     Rule(
         "debezium",
@@ -389,7 +392,7 @@ RULES: tuple[Rule, ...] = (
         MAXWELL_OPTIONAL | _words("table def charset"),
         values={"type": MAXWELL_DDL},
     ),
-    # The rows of Flink's maxwell-json writer: nothing in them names who wrote them.
+    # The rows of Flink's maxwell-json writer: nothing in them names their writer.
     Rule(
         "maxwell",
         "maxwell",
@@ -414,7 +417,7 @@ RULES: tuple[Rule, ...] = (
         _NO_OTHER_KEY,
         values={"version": _words("2.0"), "payload.op": _words("HEARTBEAT")},
     ),
-    # Only rows tell the two apart.
+    # Only rows distinguish the two.
     Rule(
         "oms",
         "extended",
@@ -426,8 +429,8 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule("oms", "default", 1.0, OMS_KEYS, _NO_OTHER_KEY, values={"recordType": OMS_ROWS}),
     Rule("oms", None, 1.0, OMS_KEYS, _NO_OTHER_KEY, values={"recordType": _words("DDL HEARTBEAT")}),
-    # SharePlex itself and DTS name the user; OMS does not, and SharePlex may be told not to. With fewer
-    # fields what an update holds cannot be known.
+    # SharePlex itself and DTS name the user; OMS does not, and SharePlex can be set not to. With fewer
+    # fields the content of an update is not certain.
     Rule(
         "shareplex",
         "shareplex",
@@ -444,7 +447,7 @@ RULES: tuple[Rule, ...] = (
         _words("key"),
         values={"meta.op": SHAREPLEX_OPS},
     ),
-    # The only message of MySQL that older Canal has not.
+    # The only MySQL message that older Canal does not have.
     Rule("drs", "mysql", 1.0, CANAL_KEYS, _NO_OTHER_KEY, values={"type": _words("INIT_DDL")}),
     *(
         Rule("drs", dialect, 1.0, DRS_KEYS, _NO_OTHER_KEY, values={"type": DRS_TYPES, "dbType": sources})
@@ -466,7 +469,7 @@ RULES: tuple[Rule, ...] = (
         one_of=_words("before after"),
         values={"op_type": _words("I U D T")},
     ),
-    # A truncate without images is written so by both formatters.
+    # Both formatters write a truncate without rows in this form.
     Rule(
         "goldengate",
         "row",
@@ -501,7 +504,7 @@ RULES: tuple[Rule, ...] = (
         DMS_METADATA,
         values={"metadata.record-type": _words("control"), "metadata.operation": DMS_CONTROL},
     ),
-    # A document of MongoDB is a text, and another format for it.
+    # A document of MongoDB is a text, and belongs to another format.
     Rule(
         "debezium_mongodb",
         "debezium_mongodb",
@@ -528,12 +531,13 @@ RULES: tuple[Rule, ...] = (
     ),
 )
 
-# A dialect that reads the messages of the format's others as well: one message of it tells for a whole topic.
+# A dialect that also reads the messages of the format's others: one message of it decides for a whole
+# topic.
 READS_ALL = frozenset({("oms", "extended")})
 
 
 class Alike(NamedTuple):
-    """Messages that several writers write alike, though they do not mean the same."""
+    """Messages that several writers write alike, with different meanings."""
 
     writers: tuple[tuple[str, str], ...]
     required: frozenset[str]

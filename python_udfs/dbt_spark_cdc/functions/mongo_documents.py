@@ -28,7 +28,7 @@ _INTEGER = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 _DOUBLE = re.compile(r"[+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _ZERO = re.compile(r"[+-]?0+(?:\.0*)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _OBJECT_ID = re.compile(r"[0-9a-f]{24}")
-# Of at most 34 digits, and so short that no exponent is out of range.
+# At most 34 digits, and so short that no exponent is out of range.
 _DECIMAL = re.compile(r"(?=[-0-9.]{1,34}\Z)-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?", re.ASCII)
 _ANY_DECIMAL = re.compile(
     r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:E[+-]?[0-9]+)?|Inf(?:inity)?|NaN)", re.ASCII | re.IGNORECASE
@@ -37,11 +37,11 @@ _NOT_FINITE = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float
 _ISO = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,3})?(?:Z|[+-][0-9]{2}:?[0-9]{2})"
 )
-# Kept as they stand: their classes would come out as plain texts, or under another name.
+# Kept unchanged: their classes would become plain texts, or have another name.
 _KEPT = {"$code", "$ref", "$dbPointer"}
 _UUID_SUBTYPE = 4
 _REGEX_OPTIONS = frozenset("ilmsux")
-# Before a document's text, where the macros need to know of which type each text was.
+# In front of a document's text if the macros need the type of each text.
 _TYPED = "typed:"
 _OPERATORS = {"$set", "$unset", "$v"}
 _UPDATE_OPERATORS = {
@@ -51,11 +51,11 @@ _UPDATE_OPERATORS = {
 
 
 class Update(NamedTuple):
-    """What an update tells: fields by name, and the columns of which it changes only a part.
+    """The content of an update: fields by name, and the columns of which it changes only a part.
 
-    A path (`address.city`, `tags.0`) stands in `fields` too, so that it can be shown. `patches` has what is
-    done to parts of a column, a text for `cdc_mongo_patched`. Every name that leads to such a part is in it,
-    because a name may itself hold dots; of those only the path is told.
+    A path (`address.city`, `tags.0`) is in `fields` too, so that it can be shown. `patches` has the changes
+    of parts of a column, a text for `cdc_mongo_patched`. It has every name that leads to such a part,
+    because a name may itself hold dots; for those it has only the path.
     """
 
     fields: Fields
@@ -63,22 +63,22 @@ class Update(NamedTuple):
 
 
 def mongo_fields(text: str | None) -> Fields | None:
-    r"""Read one document and return its fields as texts; None where the text is no document.
+    r"""Read one document and return its fields as texts; None if the text is not a document.
 
     Shape: `text` is Extended JSON, version 1 or 2, canonical or relaxed, or what MongoDB's shell prints
     (`ObjectId("...")`, `ISODate("...")`, `NumberLong(7)`, regular expressions, keys without quotes).
 
     The texts: a string as it is; int and long their digits; a double its shortest exact form, also NaN and
-    Infinity; Decimal128 as it prints itself; ObjectId its 24 hexadecimal digits; a date ISO 8601 in UTC with
-    milliseconds; true, false; binary base64, and a UUID (subtype 4) as UUIDs are written; a timestamp
-    `seconds:increment`; a regular expression `/pattern/options`; MinKey, MaxKey. Null and undefined are None.
-    Nested documents, lists, code and references are relaxed Extended JSON without white space.
+    Infinity; Decimal128 as it prints itself; ObjectId its 24 hexadecimal digits; a date ISO 8601 in UTC
+    with milliseconds; true, false; binary base64, and a UUID (subtype 4) as UUIDs are written; a timestamp
+    `seconds:increment`; a regular expression `/pattern/options`; MinKey, MaxKey. Null and undefined are
+    None. Nested documents, lists, code and references are relaxed Extended JSON without white space.
 
-    After `typed:` the text of a document gives texts after their types: `string:7`, `number:7`,
+    With `typed:` in front of a document's text, each text has its type in front: `string:7`, `number:7`,
     `binary:AQI=`.
 
-    Errors: None for text that is no document: damaged, with a name twice, with a construct that is not known,
-    or with a number that its type cannot hold. Never an exception.
+    Errors: None if the text is not a document: damaged, with a name twice, with an unknown construct, or
+    with a number that its type cannot hold. Never an exception.
 
     Source: MongoDB Extended JSON (v2), MongoDB shell data types. Needs pymongo, for its module bson.
 
@@ -94,14 +94,14 @@ def mongo_fields(text: str | None) -> Fields | None:
 
 
 def mongo_update(identity: str | None, operations: str | None) -> Update | None:
-    """Return what an update by operators tells, beside the fields that name the document.
+    """Return the content of an update by operators, with the fields that name the document.
 
     Shape: `identity` is a document such as `{"_id": 1}`, `operations` one of `$set` and `$unset`, as the
-    oplog has them. A field that is set is there with its value, one that is unset with None. `typed:` before
+    oplog has them. A field that is set has its value, one that is unset has None. `typed:` in front of
     `identity` gives types as in `mongo_fields`.
 
-    Errors: None where one of the two is no document, or `operations` holds another operator or paths that
-    conflict.
+    Errors: None if one of the two is not a document, or if `operations` holds another operator or paths
+    that conflict.
     """
 
     def read() -> Update:
@@ -114,19 +114,19 @@ def mongo_update(identity: str | None, operations: str | None) -> Update | None:
 def mongo_update_description(
     identity: str | None, updated: str | None, removed: list | None, truncated: list | None
 ) -> Update | None:
-    """Return what a change stream's description of an update tells, beside the fields that name the document.
+    """Return the content of a change stream's update, with the fields that name the document.
 
     Shape: `updated` is a document of paths and values, `removed` a list of paths, `truncated` a list of
-    `field` and `size`: the path of an array that was cut, and how many elements it has left. None stands for
-    nothing of its kind.
+    `field` and `size`: the path of an array that was cut, and its new length. Each may be None if it has
+    nothing.
 
-    Errors: None where a text is no document.
+    Errors: None if a text is not a document.
     """
 
     def described() -> Update:
         plain, fields = _as_asked(identity)
         return _changed(
-            _whole_document(plain),  # of a message without a key it is empty, which is an error of its own
+            _whole_document(plain),  # empty for a message without a key, which is an error of its own
             _document(updated) if updated is not None else {},
             [_known(path) for path in removed or ()],
             {_known(array["field"]): array["size"] for array in truncated or ()},
@@ -143,7 +143,7 @@ def _answer(read: Callable[[], Any], *needed: str | None) -> Any:
         return read()
     except ImportError:
         raise
-    except Exception:  # whatever the readers say of a text that is no document
+    except Exception:  # any error that the readers raise for a text that is not a document
         return None
 
 
@@ -170,7 +170,7 @@ def _update(identity: str, operations: dict[str, Any], fields: _Write) -> Update
 
 
 def _refuse_conflicts(paths: set[str]) -> None:
-    """No server changes a part of a column and a part of that. The whole column has an error of its own."""
+    """Reject changes of a part and a part of it: no server sends both. Whole columns have another error."""
     for path in paths:
         if not paths.isdisjoint(_names(path)[1:-1]):
             raise ValueError("a value that is changed and a part of it too")
@@ -184,12 +184,12 @@ def _identity(text: str) -> dict[str, Any]:
 
 
 def _is_operator(value: Any) -> bool:
-    """A condition such as {"$gt": 1}: what finds documents, and no value of one."""
+    """Whether this is a condition such as {"$gt": 1}, which finds documents and is never a value of one."""
     return isinstance(value, dict) and next(iter(value), "").startswith("$") and _KEPT.isdisjoint(value)
 
 
 def _whole_document(text: str) -> dict[str, Any]:
-    """A document, and not what an update does to one."""
+    """Whether this is a document, and not the operators of an update."""
     document = _document(text)
     if not _UPDATE_OPERATORS.isdisjoint(document):
         raise ValueError("an update in the place of a document")
@@ -208,7 +208,7 @@ def _changed(
     removed = list(removed)
     if not changed.keys().isdisjoint(removed):
         raise ValueError("a field that is set and removed")
-    # A shard key may lie inside a nested value: its path is no column.
+    # A shard key may be inside a nested value: its path is not a column.
     named = write({name: value for name, value in identity.items() if "." not in name})
     fields = named | write(changed) | dict.fromkeys(removed)
     if "_id" in removed or fields.get("_id") != named.get("_id"):
@@ -246,7 +246,7 @@ def _names(path: str) -> list[str]:
 
 @functools.cache
 def _bson() -> tuple[Any, Any]:
-    # Here and not above: a project that reads other formats needs no pymongo.
+    # Imported here and not above: a project that reads other formats needs no pymongo.
     from bson import json_util
     from bson.codec_options import DatetimeConversion
 
@@ -268,7 +268,7 @@ def _document(text: str) -> dict[str, Any]:
 
 
 def _refuse_half_characters(document: dict[str, Any]) -> None:
-    """An escape may name one half of a surrogate pair, which no column can hold."""
+    """Reject an escape of an unpaired surrogate, which no column can hold."""
     json.dumps(document, ensure_ascii=False, default=str).encode("utf-8")
 
 
@@ -312,7 +312,7 @@ def _typed(found: dict[str, Any]) -> Any:
 
 
 def _refuse_options(found: dict[str, Any]) -> None:
-    """What bson leaves out without a word."""
+    """Reject options that bson silently leaves out."""
     if "$regex" in found:
         options = found.get("$options", "")
         if not found.keys() <= {"$regex", "$options"}:
@@ -328,7 +328,7 @@ def _object_id(value: Any, found: dict[str, Any]) -> Any:
 
 
 def _iso_date(value: Any, found: dict[str, Any]) -> Any:
-    """A date as servers write it; all others are left to bson, which cuts what is finer than milliseconds."""
+    """Read a date as servers write it; bson reads all others, and cuts digits below a millisecond."""
     if type(value) is int:
         return None
     if not isinstance(value, str) or not _ISO.fullmatch(value):
@@ -356,7 +356,7 @@ def _double_of(value: Any, _: dict[str, Any]) -> float:
 
 
 def _only(is_allowed: Callable[[Any], bool]) -> Callable[[Any, dict[str, Any]], None]:
-    """What bson reads without a look at its type is left to it where that is right."""
+    """Check the type of a value that bson reads without checking it."""
 
     def check(value: Any, _: dict[str, Any]) -> None:
         if not is_allowed(value):
@@ -390,7 +390,7 @@ def _whole(value: Any, allowed: range) -> int:
 
 
 def _int(text: str) -> int | float:
-    """Read a number without a point; -0, and what no long can hold, is how a shell prints a double."""
+    """Read a number without a point: a shell prints a double as -0, or as a number that no long can hold."""
     number = int(text)
     if number == 0 and text.startswith("-"):
         return -0.0
@@ -403,7 +403,7 @@ def _int(text: str) -> int | float:
 
 def _float(text: str) -> float:
     number = float(text)
-    # 0 and the infinities alone are their own doubles.
+    # Only 0 and the infinities equal their own double.
     is_cut = number == number + number and not (number == 0 and _ZERO.fullmatch(text))
     if is_cut or not _DOUBLE.fullmatch(text):
         raise ValueError("a number that a double cannot hold")
@@ -433,7 +433,7 @@ def _type(value: Any) -> str:
     return _TYPES[name]
 
 
-# int, long and double are one: what tells them apart is not told by all writers.
+# int, long and double have one name: not all writers distinguish them.
 _TYPES = {
     "str": "string", "int": "number", "float": "number", "bool": "boolean", "dict": "document",
     "list": "list", "Decimal128": "decimal", "$numberDecimal": "decimal", "ObjectId": "objectId",
@@ -458,7 +458,7 @@ def _nested(value: Any) -> str:
 
 
 def _json(value: Any) -> str:
-    """A value as it stands inside a nested one."""
+    """Return a value's form inside a nested value."""
     try:
         return _writer().encode(value)
     except ValueError:  # NaN and Infinity have a form of their own
@@ -490,7 +490,7 @@ def _writer() -> json.JSONEncoder:
 
 
 def _other(value: Any) -> str:
-    """The classes of bson, by name: this module does not import them."""
+    """Return the text of bson's classes, found by name: this module does not import them."""
     kind = type(value).__name__
     if kind == "ObjectId":
         return str(value)
@@ -517,7 +517,7 @@ def _other(value: Any) -> str:
 def _date(milliseconds: int) -> str:
     try:
         return f"{(_EPOCH + timedelta(milliseconds=milliseconds)).isoformat(timespec='milliseconds')}Z"
-    except OverflowError:  # a year that no calendar of four digits has
+    except OverflowError:  # a year outside the calendar of four digits
         return f'{{"$date":{{"$numberLong":"{milliseconds}"}}}}'
 
 

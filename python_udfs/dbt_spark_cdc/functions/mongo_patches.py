@@ -15,32 +15,32 @@ if TYPE_CHECKING:
 
 _NOTHING = object()
 _INDEX = re.compile(r"0|[1-9][0-9]{0,6}", re.ASCII)
-# MongoDB itself refuses to fill an array with more nulls than this.
+# MongoDB itself rejects filling an array with more nulls than this.
 _MOST_PADDING = 1_500_000
 _WITHOUT_WHITE_SPACE = re.compile(r'[^"\s]*(?:"[^"\\]*(?:\\.[^"\\]*)*"[^"\s]*)*', re.DOTALL)
 
 
 class Patched(NamedTuple):
-    """A value after patches; None is a field that is not there. Not known: a patch does not fit the value."""
+    """A value after patches; None is a missing field. It is not known if a patch does not fit the value."""
 
     document: str | None
     is_known: bool
 
 
 def mongo_patched(document: str | None, batches: list[list[str]] | None) -> list[Patched] | None:
-    """Apply patches to the text of a nested value and return what it is after each batch of them.
+    """Apply patches to the text of a nested value and return its state after each batch of them.
 
-    Shape: `document` is the text that `cdc_mongo_fields` gives for a document or a list; None stands for a
-    field that is not there. A patch is a text of `cdc_mongo_update` or `cdc_mongo_update_description`: what
-    one message does to one column.
+    Shape: `document` is the text that `cdc_mongo_fields` returns for a document or a list; None means that
+    the field is missing. A patch is a text of `cdc_mongo_update` or `cdc_mongo_update_description`: the
+    changes of one message to one column.
 
-    As MongoDB does it: what is set makes the documents on its path; a number is a place in an array where
-    the value there is an array (nulls fill it up), else a name; what is unset in an array becomes null; to
-    unset what is not there does nothing.
+    As in MongoDB: setting a value creates the documents on its path; a number is a position in an array if
+    the value there is an array (nulls fill it up), else a name; an element that is unset in an array
+    becomes null; unsetting a missing field does nothing.
 
     Errors: `is_known` is false from the first batch on in which a patch cannot have come from a server that
-    had this value: a path through a text or a number, or one that a name with a dot makes ambiguous. Never
-    an exception. A text that is written just as `cdc_mongo_fields` writes a document is taken for one.
+    had this value: a path through a text or a number, or a path that a name with a dot makes ambiguous.
+    Never an exception. A text that looks like a document of `cdc_mongo_fields` is read as one.
 
     >>> mongo_patched('{"city":"Bern"}', [['[{"op":"set","path":"address.zip","value":3000}]']])
     [Patched(document='{"city":"Bern","zip":3000}', is_known=True)]
@@ -49,7 +49,7 @@ def mongo_patched(document: str | None, batches: list[list[str]] | None) -> list
         return None
     try:
         value = _NOTHING if document is None else _value(document)
-    except Exception:  # whatever the decoder says of a text that is no value
+    except Exception:  # any error that the decoder raises for a text that is not a value
         return [Patched(None, False) for _ in batches]
     states = []
     for patches in batches:
@@ -82,7 +82,7 @@ def _after(value: Any, operations: list[dict[str, Any]]) -> Any:
 
 
 def _refuse_conflicts(operations: list[dict[str, Any]]) -> None:
-    """No server changes a value and a part of it in one update; only an array may be cut and then changed."""
+    """Reject a change of a value and of a part of it: only an array may be cut and then changed."""
     changed = [operation["path"] for operation in operations if operation["op"] != "truncate"]
     if len(set(changed)) != len(changed):
         raise ValueError("a path that is changed twice")
@@ -137,7 +137,7 @@ _OPERATIONS = {"set": _set, "unset": _unset, "truncate": _truncate}
 
 
 def _found(at: Any, parts: list[str], place: int) -> Any:
-    """What `at` has under the part of the path at this place."""
+    """Return what `at` has under this part of the path."""
     if isinstance(at, list):
         if not _INDEX.fullmatch(parts[place]):
             raise ValueError("a name in an array")
@@ -179,7 +179,7 @@ def _no_constant(text: str) -> Any:
 
 @functools.cache
 def _encoder() -> json.JSONEncoder:
-    # As the writer of mongo_documents: what it wrote comes out the same.
+    # The same as the writer of mongo_documents, so that an unchanged text stays the same.
     return json.JSONEncoder(ensure_ascii=False, check_circular=False, allow_nan=False, separators=(",", ":"))
 
 

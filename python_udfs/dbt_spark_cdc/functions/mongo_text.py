@@ -12,12 +12,12 @@ from json import dumps as _quoted
 _STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
 _SINGLE_QUOTED = r"'[^'\\]*(?:\\.[^'\\]*)*'"
 _NUMBER = r"-?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?"
-# What is JSON already. Each branch begins with other characters, and nothing after it can fail: no text is
-# walked twice.
+# Text that is already JSON. Each branch begins with other characters, and nothing after it can fail: no
+# text is read twice.
 _JSON = (
     rf"(?:[^A-Za-z_$/\"']+|{_STRING}|(?<=[0-9.])[eE](?=[+-]?[0-9])|true\b|false\b|null\b|NaN\b|Infinity\b)*"
 )
-# The calls of nearly every document; their arguments are checked where they are read.
+# The calls of nearly every document; their arguments are checked when they are read.
 _COMMON = (
     r'ObjectId\(("[0-9a-fA-F]{24}")\)|ISODate\(("[0-9-]{10}T[0-9:]{8}(?:\.[0-9]{3})?Z")\)|'
     r'NumberLong\(("-?[0-9]+")\)|NumberDecimal\(("[^"\\]*")\)|NumberLong\((-?[0-9]+)\)'
@@ -48,7 +48,7 @@ _TIMESTAMP = re.compile(
 _REFERENCE = re.compile(rf"(?:new\s+)?DBRef\s*\(\s*({_ANY_STRING})\s*,\s*", re.DOTALL)
 _END_OF_REFERENCE = re.compile(rf"\s*(?:,\s*({_ANY_STRING})\s*)?\)", re.DOTALL)
 _REGEX = re.compile(r"/((?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+)/([a-z]*)")
-# As Java's driver writes one: a backslash before each slash, whatever stands there already.
+# As Java's driver writes one: a backslash before each slash, even after another backslash.
 _REGEX_OF_JAVA = re.compile(r"/((?:[^/\n]|(?<=\\)/)+)(?<!\\)/([a-z]*)")
 _END_OF_VALUE = re.compile(r"\s*[,}\]]")
 _VALUE = re.compile(rf"{_STRING}|{_NUMBER}", re.DOTALL)
@@ -62,10 +62,10 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def extended_json(text: str) -> str:
-    """Return shell text as Extended JSON; what is JSON already is left as it stands.
+    """Return shell text as Extended JSON; text that is already JSON does not change.
 
-    Raises ValueError where a construct is not known: to leave it out would lose a value. The answer need not
-    be JSON: the reader that comes after this one says so.
+    Raises ValueError for an unknown construct: leaving it out would lose a value. The result need not be
+    JSON: the next reader checks that.
     """
     parts, start = [], 0
     while True:
@@ -82,7 +82,7 @@ def extended_json(text: str) -> str:
 
 
 def _construct(text: str, at: int) -> tuple[str, int]:
-    """One construct that is no JSON: what it is in Extended JSON, and where it ends."""
+    """Return one construct that is not JSON as Extended JSON, and the position of its end."""
     if found := _KEY.match(text, at):
         return f'"{found[1]}"', found.end()
     if found := _QUOTES.match(text, at):
@@ -140,7 +140,7 @@ _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL
 
 
 def _text_of(literal: str) -> str:
-    """The characters of a string literal in either kind of quotes."""
+    """Return the characters of a string literal in either kind of quotes."""
     inside = literal[1:-1]
     if "\\" not in inside:
         return inside
@@ -166,7 +166,7 @@ def _number(name: str) -> Callable[[str], str]:
 
 
 def _date(argument: str) -> str:
-    """A Date knows milliseconds; a text without a zone is only one instant where it is a date alone."""
+    """Read a Date, which has milliseconds; a text without a zone is one instant only if it is just a date."""
     if argument[0] not in "\"'":
         if not _INTEGER.fullmatch(argument):
             raise ValueError("a date of no whole milliseconds")
@@ -190,7 +190,7 @@ def _iso_date(argument: str, kind: str = "ISODate") -> str:
 
 
 def zone_offset(zone: str) -> timedelta:
-    """The offset of `+08:00` or `+0800`; ValueError where no zone has it."""
+    """Return the offset of `+08:00` or `+0800`; ValueError if no zone has it."""
     hours, minutes = int(zone[1:3]), int(zone[-2:])
     if minutes > 59 or (hours, minutes) > (18, 0):
         raise ValueError("an offset that no zone has")

@@ -1,4 +1,4 @@
-"""cdc_type(vendor, code): what a vendor's type code means, and the Spark type to declare for it."""
+"""cdc_type(vendor, code): the type that a vendor's type code names, and the Spark type to declare for it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _LARGEST_SPARK_DECIMAL = 38
 _ARGUMENTS = re.compile(r"\s*\((.*)\)", re.DOTALL)
-# Vendors whose codes may have a length, and the case of their seeds.
+# Vendors whose codes may have a length, with the letter case of their seeds.
 _WITH_LENGTHS = {
     "canal": str.lower,
     "kafka_river_canal": str.lower,
@@ -97,7 +97,7 @@ def _type_names() -> dict[tuple[str, str], TypeName]:
 
 
 def seed_files() -> list:
-    """Return the files of type codes: of a zip that Spark sent to a worker, too."""
+    """Return the files of type codes, also from a zip that Spark sent to a worker."""
     # A wheel carries the dbt project inside the package; an editable install reads the repository's seeds.
     in_package = resources.files("dbt_spark_cdc").joinpath("project", "seeds", "type_codes")
     in_repository = Path(__file__).resolve().parents[3] / "seeds" / "type_codes"

@@ -1,7 +1,7 @@
 """What all folders of tests share: marks, and one JVM for each lake of the tests that run dbt.
 
-A module runs on Iceberg, or on each lake that it names: `LAKES = ("iceberg", "delta")`. Its projects and schemas
-are its own.
+A module runs on Iceberg, or on each lake that it names: `LAKES = ("iceberg", "delta")`. Its projects and
+schemas are its own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where other projects' test data and our captures stand: they are read there, and nothing of them is copied."""
+"""The folders of other projects' test data and of our captures: tests read them there, and copy nothing."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Logs of changes as hypothesis makes them, and the rows in which a changes model would hold them.
+"""Logs of changes from hypothesis, and the rows of a changes model for them.
 
-A log is a list of messages in the source's own order, each with the batch in which it comes and those in which it
-comes again. Every log is a world of its own: its number is its source table, part of each key.
+A log is a list of messages in the source's own order, each with the batch in which it arrives and those in
+which it arrives again. Every log is independent: its number is its source table, part of each key.
 """
 
 from __future__ import annotations

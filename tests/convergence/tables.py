@@ -1,4 +1,4 @@
-"""Many logs in one table: dbt runs batch by batch, and what the tables hold is asked for log by log."""
+"""Many logs in one table: dbt runs batch by batch, and the tests query the tables log by log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever the order, the batches and the duplicates: the tables are those of the reference, in every column.
+"""With any order, batches and duplicates the tables equal those of the reference, in every column.
 
 Hypothesis makes the logs; hundreds of them share a table, so that one dbt run is one batch of each.
 """

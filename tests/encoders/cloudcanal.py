@@ -1,7 +1,7 @@
 """A log -> messages of CloudCanal: its own JSON and its Debezium envelope.
 
-Written from CloudCanal's page "MQ message formats". Its samples write every value as text; how it writes a
-binary is not said, so none is written. Its Canal JSON is written in `canal.py`.
+Written from CloudCanal's page "MQ message formats". Its samples write every value as text; it does not say
+how a binary is written, so the encoder writes none. `canal.py` writes its Canal JSON.
 """
 
 from __future__ import annotations

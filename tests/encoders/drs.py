@@ -1,8 +1,8 @@
 """A log -> messages of Huawei DRS ("JSON" of the Kafka message formats), of MySQL and the other sources.
 
-Written from the two tables and examples of the vendor's page: the deleted row stands in `old`, a full-load
-row is an INIT, binaries of MySQL are texts of Java byte lists, its TIMESTAMP is seconds with a fraction,
-bytea of GaussDB is hexadecimal, `database` of Oracle is empty. A truncate is a DDL message with a statement.
+Written from the two tables and examples of the vendor's page: the deleted row is in `old`, a full-load row
+is an INIT, binaries of MySQL are texts of Java byte lists, its TIMESTAMP is seconds with a fraction, bytea
+of GaussDB is hexadecimal, `database` of Oracle is empty. A truncate is a DDL message with a statement.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""One log of changes at a source, which each encoder writes in the way of its format.
+"""One log of changes at a source, which each encoder writes in its format.
 
-A log says what happened, in plain Python values; an encoder is written from the vendor's page, never from
-our macros, so that both readings of the page must agree. `test_one_truth.py` writes a log with every encoder
-and asks of each format the same changes.
+A log has the changes as plain Python values; an encoder is written from the vendor's page, never from our
+macros, so that two readings of the page must agree. `test_one_truth.py` writes a log with every encoder and
+expects the same changes from each format.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A log of changes -> Huawei DRS from MongoDB and Debezium from MongoDB.
 
 Written from the two vendors' pages and from MongoDB's own of its shell and of Extended JSON, not from our
-macros. The log's table is a sharded collection: its key columns are the shard key, which stands beside the
-`_id` wherever a document is named.
+macros. The log's table is a sharded collection: its key columns are the shard key, which every name of a
+document includes with the `_id`.
 """
 
 from __future__ import annotations

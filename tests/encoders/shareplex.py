@@ -1,9 +1,9 @@
 """One log of changes -> SharePlex JSON of writers other than OMS (encoders/oms.py has that).
 
 dts    Alibaba DTS, page "Data formats in a message queue": every value is a text, `key` is the whole old row
-flink  what the comment on updates in Flink's reader of this format shows: `data` whole, `key` what changed
+flink  as the comment on updates in Flink's reader of this format shows: `data` whole, `key` has the changes
 
-Neither page has a table of types, so only kinds are written here whose text nobody writes in two ways.
+Neither page has a table of types, so this writes only kinds of values that have one possible text.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`kill -9` of dbt and its JVM at places where it hurts; a plain run, and all is as if nothing had happened.
+"""`kill -9` of dbt and its JVM at bad moments: one plain run then leaves the tables as if nothing had happened.
 
 `make torture` kills more often, at every place and at random moments.
 """

@@ -1,7 +1,8 @@
-"""Two dbt runs of one project at the same time, on a lake that takes two processes: the tables stay right.
+"""Two dbt runs of one project at the same time, on a lake that allows two processes: the tables stay right.
 
-Two runs may both append the same messages, which are duplicates then. They may compute rows from the same
-table and write them one after the other: the later one sees that and stops, and the next run repairs.
+Two runs may both append the same messages, which are then duplicates. They may compute rows from the same
+table and write them one after the other: the later one detects that and stops, and the next run repairs the
+table.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A PostgreSQL table at work, by chance: partial images, key changes, truncates; late and repeated messages.
+"""A PostgreSQL table with random changes: partial rows, key changes, truncates; late and repeated messages.
 
-What it does is what a database could do; only the way of its messages to the broker is bad.
+Its changes are those that a database can make; only the way of its messages to the broker is bad.
 """
 
 from __future__ import annotations

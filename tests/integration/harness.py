@@ -1,7 +1,7 @@
-"""A user's dbt project and the Spark session in which its runs happen: one JVM for all integration tests.
+"""A user's dbt project and the Spark session of its runs: one JVM for all integration tests.
 
-`Project` is a copy of tests/integration/project in a folder of its own. Its dbt runs in this process, so that
-the tests can fill raw tables and look at results in the very session that dbt-spark uses.
+`Project` is a copy of tests/integration/project in a folder of its own. Its dbt runs in this process, so
+that the tests can fill raw tables and read results in the very session that dbt-spark uses.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What the tables have to hold, from logical changes and not from messages: a fold in the source's own order.
+"""The expected tables, from logical changes and not from messages: a fold in the source's own order.
 
-The rules are those of a database and of a versioned table, written once more and in another way than the
-package's SQL: apply one change after the other to a dictionary.
+The rules are those of a database and of a versioned table, written in another way than the package's SQL:
+apply one change after the other to a dictionary.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Logical changes and the messages that vendors make of them, with no line in common with the macros.
+"""Logical changes and the vendors' messages for them, which share no code with the macros.
 
-Each method of a table gives an `Event`: changes for the reference fold, and messages for the raw table.
+Each method of a table returns an `Event`: changes for the reference fold, and messages for the raw table.
 """
 
 from __future__ import annotations

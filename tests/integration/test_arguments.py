@@ -1,4 +1,4 @@
-"""A wrong macro argument is one sentence at compile time: where, what is allowed, what was got, what to do."""
+"""A wrong macro argument is one sentence at compile time: argument, allowed, given, next step."""
 
 from __future__ import annotations
 

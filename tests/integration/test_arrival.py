@@ -1,6 +1,6 @@
 """Messages land late, twice, and in any order: the tables are those of the source's order.
 
-Many small logs, each the log of one topic, share the raw tables, so that a few runs try them all. Where the
+Many small logs, each in its own topic, share the raw tables, so that a few runs test them all. If the
 tables differ from the fold, the assertion names the log.
 """
 

@@ -1,7 +1,7 @@
-"""Four days in the life of a user's project, from an empty lake to a full refresh.
+"""Four days of a user's project, from an empty lake to a full refresh.
 
-Each day some messages land and `dbt run` follows; a fold in plain Python over the logical changes says what
-the tables have to hold. All of it is one story, run once; the tests look at what each stage left.
+Each day some messages land and `dbt run` follows; a fold in plain Python over the logical changes gives the
+expected tables. It is one story, run once; the tests check the result of each stage.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Shards of one table under one key, tables without a key, and keys that stand in for one."""
+"""Shards of one table under one key, tables without a key, and keys that replace a missing one."""
 
 from __future__ import annotations
 

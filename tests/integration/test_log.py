@@ -1,4 +1,4 @@
-"""`cdc_append`: what a dbt user expects of a table that runs add to, and what it has noted of what it read."""
+"""`cdc_append`: what a dbt user expects of a table that runs append to, and its notes of what it has read."""
 
 from __future__ import annotations
 

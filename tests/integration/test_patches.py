@@ -1,8 +1,8 @@
-"""MongoDB's updates of parts of nested values, in any order of arrival: the tables are those of the source's log.
+"""MongoDB's updates of parts of nested values, in any order: the tables are those of the source's log.
 
-One log in two formats. From DRS it comes in three runs, some of it late, and the tables are looked at after
-each; from Debezium in one. What is expected is a fold over the changes that have come, in plain Python: of the
-changes that have not, a patch may need what is not known.
+One log in two formats. From DRS it arrives in three runs, some of it late, and the tests check the tables
+after each; from Debezium in one. A fold over the changes that have arrived, in plain Python, gives the
+expected rows: a patch may need a value from changes that have not arrived.
 """
 
 from __future__ import annotations

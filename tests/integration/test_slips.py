@@ -1,4 +1,4 @@
-"""A user's slips: each stops with a sentence that says what to do, or is set right, and none goes through in silence."""
+"""A user's mistakes: a sentence says what to do, or the mistake is corrected; none passes silently."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Batches in which each change says its whole row, in order: the newest change of a key is its row.
+"""Batches in which each change has its whole row, in order: the newest change of a key is its row.
 
-A current table then reads no more of itself than how far each key has come, or not even that where its properties say that
-each change comes after all its rows. It needs no scratch table. A history takes each change for its row's state, and knows of each
-version without looking whether it was stored. What the general way does is tried by the other modules, and here by the last runs.
+A current table then reads of itself only the sequence of each key, or not even that if its properties show
+that each change comes after all its rows. It needs no scratch table. A history takes each change as its
+row's state, and knows of each version without a query whether it was stored. The other modules, and the
+last runs here, test the general way.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a table holds, as two builds of it are compared: all but when it was read."""
+"""The contents of a table, to compare two builds of it: all columns but those of the time of reading."""
 
 from __future__ import annotations
 

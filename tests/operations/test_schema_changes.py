@@ -1,4 +1,4 @@
-"""A model's columns change while its tables stand; backfilled, they are what a first build gives."""
+"""A model's columns change while its tables exist; a backfill makes them equal to a first build."""
 
 from __future__ import annotations
 

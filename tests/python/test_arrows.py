@@ -1,4 +1,4 @@
-"""The folders of macros are stages, and calls go one way: macros/README.md has the table of who calls whom."""
+"""The folders of macros are stages, and calls go one way: macros/README.md has the table of allowed calls."""
 
 from __future__ import annotations
 

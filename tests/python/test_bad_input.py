@@ -1,7 +1,7 @@
-"""Bad input: a message ends as a row that is exactly right, as a control kind or as an error with a code.
+"""Bad input: each message ends as an exactly right row, as a control kind or as an error with a code.
 
-Nothing raises, and the good message before each bad one is read as if it stood alone. The list follows the
-test suites for JSON readers (structure, numbers, text) and what was seen in real topics.
+Nothing raises, and the good message before each bad one is read as if the bad one were not there. The list
+follows the test suites for JSON readers (structure, numbers, text) and messages from real topics.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Messages of real servers through Debezium, Canal and Maxwell: our tables against the databases' rows.
 
-Flink's writers had no server: the same rows went into each of them, and the same changes must come out.
+Flink's writers had no server: each of them got the same rows, and must give the same changes.
 
-The captures stand in ../shared/captures. What a producer loses before we see it is in GAPS, by name and with
-its reason, and is asserted to end as it says there.
+The captures are in ../shared/captures. If a producer loses something before we see it, GAPS names it with
+its reason, and a test asserts the result that GAPS states.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whose messages are read as Debezium's: one list in the code, on the page and in the fingerprints."""
+"""The connectors whose messages are read as Debezium's: code, page and fingerprints have one list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`spark-cdc decode`: what goes in, what comes out, and how it refuses."""
+"""`spark-cdc decode`: its input, its output, and its error sentences."""
 
 from __future__ import annotations
 

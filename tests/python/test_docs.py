@@ -1,6 +1,6 @@
-"""`dbt docs generate --static` gives one page, and a browser shows the way of the messages on it.
+"""`dbt docs generate --static` writes one page, and a browser shows on it how the messages flow.
 
-The page is written from the parsed project alone: its lineage needs no catalog, so no Spark is started.
+dbt writes the page from the parsed project alone: its lineage needs no catalog, so no Spark is started.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whatever the package has is described: each macro and argument, each model and column."""
+"""Everything in the package has a description: each macro and argument, each model and column."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The shipped dbt tests, used as a user's project uses them: each finds the bad rows and passes the good.
+"""The shipped dbt tests, in a user's project: each finds the bad rows and passes the good ones.
 
-All cases are views of one small project, built and tested by one process in one Spark session. The rows of a
-test are read by running its compiled query once more there, so that a case can say which rows it expects.
+All cases are views of one small project, which one process builds and tests in one Spark session. A case
+runs a test's compiled query once more there, to compare the rows that it returns.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Golden cases: messages as the vendors' pages describe them, and what each page says that they mean.
+"""Golden cases: messages as the vendors' pages describe them, with the meaning that each page gives them.
 
 A case is a folder tests/golden/<format>/<case>/:
 
@@ -8,10 +8,10 @@ expected.jsonl  one result row a line, in the order of offset and position
 case.yml        `proves` and `source` for people; the macro to `read` with (decoded, changes or messages), its
                 arguments, and the `vars` of the project that reads
 
-Cases of equal arguments share a query, each under its own topic. DataWorks finds the two parts of an update
-by table and sequenceId alone, so cases of one table use sequenceIds of their own.
+Cases with equal arguments share a query, each with its own topic. DataWorks pairs update parts by table and
+sequenceId alone, so cases of one table use sequenceIds of their own.
 
-The expectations were written from the pages by hand. To change one, say in `source` which page says so.
+The expectations were written from the pages by hand. To change one, name in `source` the page that says so.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""docs/explanation/proofs.md names a test for each line: all of them exist."""
+"""docs/explanation/proofs.md names a test for each line, and all of these tests exist."""
 
 from __future__ import annotations
 

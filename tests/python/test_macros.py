@@ -1,4 +1,4 @@
-"""The harness that renders the macros without dbt: it must refuse what dbt refuses, in the same sentences."""
+"""The harness that renders the macros without dbt must reject what dbt rejects, with the same sentences."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""One log of changes, written in every format by an encoder of its own, comes out of each as the same.
+"""One log of changes gives the same rows in every format; each format has an encoder of its own.
 
-The logs are made by hypothesis: all kinds of value at their ends, null, key changes, keys used again, a
-snapshot before and a truncate in between. They are collected first and read in one query a format, because a
-query costs seconds and a log nothing; each is a topic of its own.
+Hypothesis makes the logs: all kinds of value at their limits, null, key changes, reused keys, a snapshot
+before and a truncate in between. They are collected first and read in one query per format, because a query
+costs seconds and a log nothing. Each log is a topic of its own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The pages for people: links lead somewhere, the reference says what the code has, and the text can be read."""
+"""The pages for people: their links work, the reference matches the code, and the text is readable."""
 
 from __future__ import annotations
 

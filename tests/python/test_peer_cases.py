@@ -1,6 +1,6 @@
-"""What `spark-cdc decode` makes of the messages of other projects' tests.
+"""The results of `spark-cdc decode` for the messages of other projects' tests.
 
-One call decodes all cases of a format; `--state` of all of them is one call more.
+One call decodes all cases of a format; `--state` for all of them is one more call.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""What a statement in a message does to rows, by the rules of macros/parse/statements.sql.
+"""The effect of a statement in a message on rows, by the rules of macros/parse/statements.sql.
 
-A truncate that is read as a mere DDL leaves rows that are gone: each list has statements that look like those of another one.
+A truncate that is read as a mere DDL leaves deleted rows in the tables: each list has statements that look
+like those of another list.
 """
 
 from __future__ import annotations

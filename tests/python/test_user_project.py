@@ -1,4 +1,4 @@
-"""What a project that installs the package gets: macros, and no node of ours. No command here starts Spark."""
+"""A project that installs the package gets macros, and none of our nodes. No command here starts Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wheel has what a user runs, both halves of it, and nothing that only this repository needs."""
+"""The wheel has both parts of what a user runs, and nothing that only this repository needs."""
 
 from __future__ import annotations
 

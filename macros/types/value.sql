@@ -60,9 +60,11 @@
         length({{ whole }}) - length(trim(trailing '0' from {{ whole }}))
     {%- endset -%}
     {#- Beyond a bigint, the floating number's own text is read: with a point, an exponent, or zeros at its end. -#}
+    {#- A cast makes the highest bigint of the number after it. -#}
+    {%- set exact = 'case when ' ~ number ~ ' < 9223372036854775808D then try_cast(' ~ number ~ ' as bigint) end' -%}
     {%- set is_that_number -%}
         coalesce(
-            abs(try_cast({{ number }} as bigint) - {{ whole }}) * 2
+            abs({{ exact }} - {{ whole }}) * 2
                 <= power(10, {{ zeros_at_end }}),
             {{ text }} rlike r'[.eE]|^[+-]?[0-9]{1,{{ 17 if family == 'double' else 9 }}}0*\z'
         )

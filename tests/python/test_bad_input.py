@@ -914,8 +914,8 @@ def test_where_a_message_breaks_is_told_in_bytes(session: SparkSession, library:
     places = {'{"a":.5}': 5, '{"a":01}': 5, '{"a":+1}': 5, '{"é":1.}': 6, '{"a":tru}': 5, '{"a":"é\\x"}': 8}
     texts += places
     session.createDataFrame(list(enumerate(texts)), "n int, value string").createOrReplaceTempView("texts")
-    where = library.call("_where_reading_stopped", "value", "read")
-    rows = session.sql(f"select value, {where} as found from texts order by n").collect()
+    reading = library.call("_strict_reading", "value")
+    rows = session.sql(f"select value, {reading} as found from texts order by n").collect()
     wrong = {}
     for value, found in rows:
         is_whole = found.within == "." and found.last == "v"

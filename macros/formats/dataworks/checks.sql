@@ -1,6 +1,6 @@
 {#-
-    The checks that DataWorks and its dialect `oms` share: the effect of a message's statement on rows, the time of the change,
-    and keys that occur twice. Facts and reasons: docs/formats/dataworks.md.
+    What DataWorks and its dialect `oms` share: parts of the header, the effect of a message's statement on rows, the time of the
+    change, and keys that occur twice. Facts and reasons: docs/formats/dataworks.md.
 -#}
 {#- The statement, NULL if there is none. `also_bare`: OMS may write it without an object around it. -#}
 {%- macro _dataworks_statement(ddl, also_bare=false) -%}
@@ -89,5 +89,45 @@
             ~ "or contains(value, '\\\\u006') or contains(value, '\\\\u007') then " ~ spark_cdc._names_twice(keys) ~ ' else false end',
         'payload.ddl: a field occurs twice': 'case when contains(substr(' ~ ddl ~ ", 3), '\"text\":') then "
             ~ spark_cdc._names_twice('json_object_keys(' ~ ddl ~ ')') ~ ' else false end',
+    }) -}}
+{%- endmacro -%}
+
+{#- The operations of a DDL message. -#}
+{%- macro _dataworks_ddl_ops() -%}
+    {{- return(['CREATE', 'ALTER', 'ERASE', 'QUERY', 'RENAME', 'CINDEX', 'DINDEX']) -}}
+{%- endmacro -%}
+
+{#- Condition: the message's statement is a truncate, of its own table or of another one. -#}
+{%- macro _dataworks_is_truncate(op) -%}
+    {{- return(op ~ " = 'QUERY' and statement_kind in ('truncate', 'truncate_of_other_table')") -}}
+{%- endmacro -%}
+
+{#- The parts of the header that are alike for both, from the names that each gives the same fields. -#}
+{%- macro _dataworks_parts_of_both(op, database, schema, table, statement, rows, heartbeat) -%}
+    {%- set kind -%}
+        case
+            when {{ op }} in ({{ spark_cdc._literals(rows) }}) then 'rows'
+            when {{ op }} = 'TRUNCATE' or {{ spark_cdc._dataworks_is_truncate(op) }} then 'truncate'
+            when {{ op }} in ({{ spark_cdc._literals(spark_cdc._dataworks_ddl_ops()) }}) then 'ddl'
+            when {{ op }} = 'TRANSACTION_BEGIN' then 'begin'
+            when {{ op }} = 'TRANSACTION_END' then 'commit'
+            when {{ op }} = '{{ heartbeat }}' then 'heartbeat'
+            else 'other'
+        end
+    {%- endset -%}
+    {{- return({
+        'nested_in': 'payload',
+        'kind': kind,
+        'database_name': database,
+        'schema_name': schema,
+        'table_name': table,
+        'names_table': true,
+        'op': op,
+        'committed_at': spark_cdc._dataworks_time(),
+        'transaction_id': none,
+        'statement': {
+            'text': statement, 'table': table, 'qualifier': 'coalesce(nullif(' ~ schema ~ ", ''), " ~ database ~ ')',
+        },
+        'ddl': 'statement',
     }) -}}
 {%- endmacro -%}

@@ -26,7 +26,7 @@
         {{- return(spark_cdc._dataworks_oms_header()) -}}
     {%- endif -%}
     {%- set rows = ['INSERT', 'UPDATE_BEFOR', 'UPDATE_BEFORE', 'UPDATE_AFTER', 'DELETE'] -%}
-    {%- set ddl = ['CREATE', 'ALTER', 'ERASE', 'QUERY', 'RENAME', 'CINDEX', 'DINDEX'] -%}
+    {%- set ddl = spark_cdc._dataworks_ddl_ops() -%}
     {%- set control = ['TRANSACTION_BEGIN', 'TRANSACTION_END', 'GTID', 'XACOMMIT', 'XAROLLBACK', 'MHEARTBEAT', 'TRUNCATE'] -%}
     {%- set op = 'message.payload.op' -%}
     {%- set before = spark_cdc._has_columns('message.payload.before.dataColumn') -%}
@@ -35,8 +35,7 @@
     {%- set statement = spark_cdc._dataworks_statement(ddl_text) -%}
     {%- set database, schema, table = "message.`schema`.source['dbName']", "message.`schema`.source['schemaName']",
         "message.`schema`.source['tableName']" -%}
-    {%- set qualifier = 'coalesce(nullif(' ~ schema ~ ", ''), " ~ database ~ ')' -%}
-    {%- set is_truncate = op ~ " = 'QUERY' and statement_kind in ('truncate', 'truncate_of_other_table')" -%}
+    {%- set is_truncate = spark_cdc._dataworks_is_truncate(op) -%}
     {%- set sequence = spark_cdc._whole_number('message.payload.sequenceId', signed=true) -%}
     {#- The page documents -1 only for a row of the full load. -#}
     {%- set missing_position -%}
@@ -44,17 +43,6 @@
             when {{ op }} in ({{ spark_cdc._literals(rows + ['TRUNCATE']) }}) or {{ is_truncate }}
                 then not coalesce({{ sequence }} >= case {{ op }} when 'INSERT' then -1 else 0 end, false)
             else false
-        end
-    {%- endset -%}
-    {%- set kind -%}
-        case
-            when {{ op }} in ({{ spark_cdc._literals(rows) }}) then 'rows'
-            when {{ op }} = 'TRUNCATE' or {{ is_truncate }} then 'truncate'
-            when {{ op }} in ({{ spark_cdc._literals(ddl) }}) then 'ddl'
-            when {{ op }} = 'TRANSACTION_BEGIN' then 'begin'
-            when {{ op }} = 'TRANSACTION_END' then 'commit'
-            when {{ op }} = 'MHEARTBEAT' then 'heartbeat'
-            else 'other'
         end
     {%- endset -%}
     {%- set second_statement = "message.payload.ddl not in ('', '{}') and message.ddl not in ('', '{}')" -%}
@@ -87,25 +75,14 @@
         missing_position={'payload.sequenceId: not a whole number, or one that is too low': missing_position}
     ) -%}
     {%- set columns = 'message.`schema`.dataColumn' -%}
-    {{- return({
+    {{- return(dict({
         'splits_updates': true,
         'nested': spark_cdc._dataworks_keys('dataColumn'),
-        'nested_in': 'payload',
-        'kind': kind,
-        'database_name': database,
-        'schema_name': schema,
-        'table_name': table,
-        'names_table': true,
-        'op': op,
         'sequence': 'array_compact(array(' ~ sequence ~ '))',
-        'committed_at': spark_cdc._dataworks_time(),
-        'transaction_id': none,
         'key_columns': 'message.`schema`.primaryKey',
         'column_types': spark_cdc._map_of(columns ~ '.name', columns ~ '.type'),
-        'statement': {'text': statement, 'table': table, 'qualifier': qualifier},
-        'ddl': 'statement',
         'errors': errors,
-    }) -}}
+    }, **spark_cdc._dataworks_parts_of_both(op, database, schema, table, statement, rows, 'MHEARTBEAT'))) -}}
 {%- endmacro -%}
 
 {%- macro default__dataworks_rows(dialect) -%}

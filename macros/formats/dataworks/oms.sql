@@ -18,7 +18,7 @@
 {%- macro _dataworks_oms_header() -%}
     {%- set value = spark_cdc._without_long_numbers('value') -%}
     {%- set rows = ['INSERT', 'UPDATE', 'DELETE'] -%}
-    {%- set ddl = ['CREATE', 'ALTER', 'ERASE', 'QUERY', 'RENAME', 'CINDEX', 'DINDEX'] -%}
+    {%- set ddl = spark_cdc._dataworks_ddl_ops() -%}
     {%- set control = ['HEARTBEAT', 'TRANSACTION_BEGIN', 'TRANSACTION_END', 'GTID', 'XACOMMIT', 'XAROLLBACK', 'TRUNCATE'] -%}
     {%- set op = 'message.payload.op' -%}
     {%- set before = spark_cdc._has_columns('message.payload.before.data') -%}
@@ -26,20 +26,8 @@
     {%- set statement = spark_cdc._dataworks_statement('message.payload.ddl', also_bare=true) -%}
     {%- set database, schema, table = "message.`schema`.source['dbName']", "message.`schema`.source['schema']",
         "message.`schema`.source['table']" -%}
-    {%- set qualifier = 'coalesce(nullif(' ~ schema ~ ", ''), " ~ database ~ ')' -%}
-    {%- set is_truncate = op ~ " = 'QUERY' and statement_kind in ('truncate', 'truncate_of_other_table')" -%}
+    {%- set is_truncate = spark_cdc._dataworks_is_truncate(op) -%}
     {%- set sequence = spark_cdc._order_number('message.payload.scn', nulls=['null']) -%}
-    {%- set kind -%}
-        case
-            when {{ op }} in ({{ spark_cdc._literals(rows) }}) then 'rows'
-            when {{ op }} = 'TRUNCATE' or {{ is_truncate }} then 'truncate'
-            when {{ op }} in ({{ spark_cdc._literals(ddl) }}) then 'ddl'
-            when {{ op }} = 'TRANSACTION_BEGIN' then 'begin'
-            when {{ op }} = 'TRANSACTION_END' then 'commit'
-            when {{ op }} = 'HEARTBEAT' then 'heartbeat'
-            else 'other'
-        end
-    {%- endset -%}
     {%- set contradictions = {
         'payload.before: a row, and payload.op is not UPDATE or DELETE': op ~ " not in ('UPDATE', 'DELETE') and " ~ before,
         'payload.after: a row, and payload.op is not UPDATE or INSERT': op ~ " not in ('UPDATE', 'INSERT') and " ~ after,
@@ -68,24 +56,13 @@
         missing_position={'payload.scn: neither a whole number nor the text null': sequence ~ ' is null'}
     ) -%}
     {%- set columns = 'message.`schema`.column' -%}
-    {{- return({
+    {{- return(dict({
         'nested': spark_cdc._dataworks_keys('data', value),
-        'nested_in': 'payload',
-        'kind': kind,
-        'database_name': database,
-        'schema_name': schema,
-        'table_name': table,
-        'names_table': true,
-        'op': op,
         'sequence': 'array(' ~ sequence ~ ')',
-        'committed_at': spark_cdc._dataworks_time(),
-        'transaction_id': none,
         'key_columns': 'message.`schema`.pk',
         'column_types': spark_cdc._map_of(columns ~ '.name', columns ~ '.type'),
-        'statement': {'text': statement, 'table': table, 'qualifier': qualifier},
-        'ddl': 'statement',
         'errors': errors,
-    }) -}}
+    }, **spark_cdc._dataworks_parts_of_both(op, database, schema, table, statement, rows, 'HEARTBEAT'))) -}}
 {%- endmacro -%}
 
 {%- macro _dataworks_oms_rows() -%}

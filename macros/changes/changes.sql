@@ -161,6 +161,7 @@
         {%- endif -%}
         {%- set reading = reading if reading.partitions else none -%}
     {%- endif -%}
+    {%- set parts = spark_cdc._parts_to_type(fmt, columns) -%}
 with {% if reading and reading.read_again -%}
 read_again as (
 
@@ -175,7 +176,7 @@ read_again as (
 {{ spark_cdc._envelope(
     relation, fmt, source_columns,
     reading=reading,
-    leaves_out=['op', 'key_columns', 'ddl'] + (['column_types'] if 'column_types' not in spark_cdc._parts_to_type(fmt, columns) else []),
+    leaves_out=['op', 'key_columns', 'ddl'] + ([] if 'column_types' in parts else ['column_types']),
     finds_reused_offsets=true
 ) }},
 
@@ -185,7 +186,7 @@ read_again as (
 {{ spark_cdc._row_changes(
     fmt,
     none if messages else "(kind in ('rows', 'truncate') and " ~ of_this_table ~ ") or kind = 'unreadable'",
-    columns, key
+    columns, key, parts
 ) }},
 
 {{ spark_cdc._typed_changes(

@@ -1,16 +1,15 @@
 {#-
     The CTEs `row_changes` (one row per change of one source row, values as texts) and, if a format sends an update as two
     messages, `paired_changes`. `_last_changes` returns the name of the last one. They read the CTE `message_rows`. `columns`
-    are the declared columns, if the changes are typed afterwards.
+    are the declared columns, if the changes are typed afterwards; `parts` are the columns of a message that are carried along.
 
     `sequence` is an array of the vendor's order in parts, then the offset, then the position in the message: arrays compare
     part by part, and one type serves every format. It has one more part, 0, if the row `_continues_in_message`. An old key ends
     at the sequence without its last part: for such a row after the rows before it, else before all rows of the message.
 -#}
-{%- macro _row_changes(fmt, where, columns=none, key=[]) -%}
+{%- macro _row_changes(fmt, where, columns=none, key=[], parts=['column_types', 'key_columns']) -%}
     {%- set header, rows = fmt.header, fmt.rows -%}
     {%- set old_key_columns = (columns or []) | selectattr('name', 'in', key) | list if rows.old_key else [] -%}
-    {%- set parts = spark_cdc._parts_to_type(fmt, columns) if columns else ['column_types', 'key_columns'] -%}
     {%- set no_old_key, conditions = [], [] -%}
     {%- for column in old_key_columns -%}
         {%- do conditions.append(

@@ -16,14 +16,13 @@
     {%- if is_time and column.encoding in ['seconds', 'milliseconds', 'microseconds', 'nanoseconds'] -%}
         {{- return(spark_cdc._debezium_clock(spark_cdc._epoch_microseconds(text, column.encoding), column.family, time_zone)) -}}
     {%- elif dialect != 'cloudcanal' and column.family in ['timestamp', 'timestamp_ntz'] and column.encoding is none -%}
-        {%- set branches = [] -%}
-        {%- for encoding in ['milliseconds', 'microseconds', 'nanoseconds'] -%}
-            {%- do branches.append(
-                'when ' ~ column.source_type ~ ' in (' ~ spark_cdc._literals(spark_cdc._debezium_types_of(encoding)) ~ ')\n    then '
-                ~ spark_cdc._debezium_clock(spark_cdc._epoch_microseconds(text, encoding), column.family, time_zone)
-            ) -%}
-        {%- endfor -%}
-        {{- return('case\n' ~ branches | join('\n') ~ '\nelse ' ~ spark_cdc.value(text, column, time_zone) ~ '\nend') -}}
+        {%- set epochs = spark_cdc._literals(spark_cdc._debezium_types_of(['milliseconds', 'microseconds', 'nanoseconds'])) -%}
+        {%- set microseconds = spark_cdc._debezium_microseconds(text, column.source_type) -%}
+        {{- return(
+            'case\n    when ' ~ column.source_type ~ ' in (' ~ epochs ~ ')\n        then '
+            ~ spark_cdc._debezium_clock(microseconds, column.family, time_zone)
+            ~ '\n    else ' ~ spark_cdc.value(text, column, time_zone) ~ '\nend'
+        ) -}}
     {%- elif dialect == 'cloudcanal' and column.family == 'binary' and column.encoding is none -%}
         {#- CloudCanal's page does not say how it writes them. -#}
         {{- return('cast(null as binary)') -}}
@@ -59,8 +58,8 @@
     {%- for column in columns if spark_cdc._is_bytes(column) -%}
         {{- return('true') -}}
     {%- endfor -%}
-    {%- set types = ['bytes', 'io.debezium.data.Bits', 'org.apache.kafka.connect.data.Decimal'] + spark_cdc._debezium_types_of(
-        'time_milliseconds') + spark_cdc._debezium_types_of('time_microseconds') + spark_cdc._debezium_types_of('time_nanoseconds') -%}
+    {%- set types = ['bytes', 'io.debezium.data.Bits', 'org.apache.kafka.connect.data.Decimal']
+        + spark_cdc._debezium_types_of(['time_milliseconds', 'time_microseconds', 'time_nanoseconds']) -%}
     {%- for column in columns -%}
         {%- do types.extend(spark_cdc._debezium_types_against(column.encoding)) -%}
     {%- endfor -%}
@@ -122,8 +121,9 @@
     ))) -}}
 {%- endmacro -%}
 
-{%- macro _debezium_types_of(encoding) -%}
-    {{- return({
+{#- The semantic types whose values are written in one of these encodings. -#}
+{%- macro _debezium_types_of(encodings) -%}
+    {%- set types_of = {
         'days': ['io.debezium.time.Date', 'org.apache.kafka.connect.data.Date'],
         'milliseconds': ['io.debezium.time.Timestamp', 'org.apache.kafka.connect.data.Timestamp'],
         'microseconds': ['io.debezium.time.MicroTimestamp'],
@@ -131,7 +131,24 @@
         'time_milliseconds': ['io.debezium.time.Time', 'org.apache.kafka.connect.data.Time'],
         'time_microseconds': ['io.debezium.time.MicroTime'],
         'time_nanoseconds': ['io.debezium.time.NanoTime'],
-    }.get(encoding, [])) -}}
+    } -%}
+    {%- set types = [] -%}
+    {%- for encoding in encodings -%}
+        {%- do types.extend(types_of[encoding]) -%}
+    {%- endfor -%}
+    {{- return(types) -}}
+{%- endmacro -%}
+
+{#- Microseconds since 1970 of a number whose `type` says its unit; NULL for another type. -#}
+{%- macro _debezium_microseconds(text, type) -%}
+    {%- set branches = [] -%}
+    {%- for encoding in ['milliseconds', 'microseconds', 'nanoseconds'] -%}
+        {%- do branches.append(
+            'when ' ~ type ~ ' in (' ~ spark_cdc._literals(spark_cdc._debezium_types_of([encoding])) ~ ') then '
+            ~ spark_cdc._epoch_microseconds(text, encoding)
+        ) -%}
+    {%- endfor -%}
+    {{- return('case ' ~ branches | join(' ') ~ ' end') -}}
 {%- endmacro -%}
 
 {#-
@@ -139,15 +156,10 @@
     with any type.
 -#}
 {%- macro _debezium_types_against(encoding) -%}
-    {%- set epochs = ['milliseconds', 'microseconds', 'nanoseconds'] -%}
-    {%- set times_of_day = ['time_milliseconds', 'time_microseconds', 'time_nanoseconds'] -%}
-    {%- set others = [] -%}
-    {%- if encoding in ['seconds'] + epochs + times_of_day -%}
-        {%- for other in ['days'] + epochs + times_of_day if other != encoding -%}
-            {%- do others.extend(spark_cdc._debezium_types_of(other)) -%}
-        {%- endfor -%}
-    {%- endif -%}
-    {{- return(others) -}}
+    {%- set times = ['milliseconds', 'microseconds', 'nanoseconds', 'time_milliseconds', 'time_microseconds', 'time_nanoseconds'] -%}
+    {{- return(
+        spark_cdc._debezium_types_of(['days'] + times | reject('equalto', encoding) | list) if encoding in ['seconds'] + times else []
+    ) -}}
 {%- endmacro -%}
 
 {#-
@@ -215,17 +227,9 @@
 
 {#- The schema's epochs of a timestamp are not changed here: each is typed by its unit. -#}
 {%- macro _debezium_plain_time(family) -%}
-    {%- set days = spark_cdc._literals(spark_cdc._debezium_types_of('days')) -%}
-    {%- set branches, epochs = [], [] -%}
-    {%- for encoding in ['milliseconds', 'microseconds', 'nanoseconds'] -%}
-        {%- do epochs.extend(spark_cdc._debezium_types_of(encoding)) -%}
-        {%- do branches.append(
-            'when type in (' ~ spark_cdc._literals(spark_cdc._debezium_types_of(encoding)) ~ ') then '
-            ~ spark_cdc._epoch_microseconds('text', encoding)
-        ) -%}
-    {%- endfor -%}
-    {%- set microseconds = 'case ' ~ branches | join(' ') ~ ' end' -%}
-    {%- set shown = 'cast(' ~ spark_cdc._date_at_midnight(spark_cdc._clock_of_microseconds('microseconds')) ~ ' as string)' -%}
+    {%- set days = spark_cdc._literals(spark_cdc._debezium_types_of(['days'])) -%}
+    {%- set epochs = spark_cdc._literals(spark_cdc._debezium_types_of(['milliseconds', 'microseconds', 'nanoseconds'])) -%}
+    {%- set midnight = spark_cdc._date_at_midnight(spark_cdc._clock_of_microseconds(spark_cdc._debezium_microseconds('text', 'type'))) -%}
     {%- set plain -%}
         case
             when startswith(text, '{') or startswith(type, 'io.debezium.time.Structured') then {# -#}
@@ -233,7 +237,7 @@
                     {{ spark_cdc._debezium_structured_time('text', family) }} end
             when type in ('io.debezium.time.IsoDate', 'io.debezium.time.IsoTimestamp') then rtrim('Z', text)
             {%- if family == 'date' %}
-            when type in ({{ spark_cdc._literals(epochs) }}) then {{ spark_cdc._let('microseconds', microseconds, shown) }}
+            when type in ({{ epochs }}) then cast({{ midnight }} as string)
             when not text rlike r'^[+-]?[0-9]+\z' then case when type not in ({{ days }}) then text end
             when type in ({{ days }}) or type = '' and is_bare then text
             {%- else %}
@@ -246,9 +250,9 @@
 
 {#- CloudCanal has Debezium's schema, but its values are texts: digits may be either. -#}
 {%- macro _debezium_plain_string(dialect) -%}
-    {%- set milliseconds = spark_cdc._literals(spark_cdc._debezium_types_of('time_milliseconds')) -%}
-    {%- set microseconds = spark_cdc._literals(spark_cdc._debezium_types_of('time_microseconds')) -%}
-    {%- set nanoseconds = spark_cdc._literals(spark_cdc._debezium_types_of('time_nanoseconds')) -%}
+    {%- set milliseconds = spark_cdc._literals(spark_cdc._debezium_types_of(['time_milliseconds'])) -%}
+    {%- set microseconds = spark_cdc._literals(spark_cdc._debezium_types_of(['time_microseconds'])) -%}
+    {%- set nanoseconds = spark_cdc._literals(spark_cdc._debezium_types_of(['time_nanoseconds'])) -%}
     {%- set times = [milliseconds, microseconds, nanoseconds] | join(', ') -%}
     {%- if dialect == 'cloudcanal' -%}
         {{- return('case when not type in (' ~ times ~ ") or contains(text, ':') then text end") -}}
@@ -377,8 +381,8 @@
 {#-
     True if the `text` of the column `name` is a number or `true` and has no quotes in the message; false for another text; NULL
     if that is not certain, because base64 may be either. The search covers every value after the column's name, in all texts
-    that a row may come from. A text that occurs both with and without quotes is not certain, nor is a number beside a text with
-    an escape.
+    that a row may come from. It is not certain if a text occurs both with and without quotes, or a number next to a text with an
+    escape.
 -#}
 {%- macro _debezium_is_bare(bytes) -%}
     {%- set texts = "concat_ws(' ', value, key, " ~ spark_cdc._debezium_old_key() ~ ')' -%}

@@ -61,7 +61,7 @@ def failed(sentence: str, code: int) -> int:
 
 
 def show_models(nodes: list[Any], console: Console) -> None:
-    """Print the models tagged `demo`, each behind its messages, in a few rows; then the reconciliation."""
+    """For each model tagged `demo`, print its messages, then a few of its rows; at the end print the reconciliation."""
     from pyspark.sql import SparkSession
 
     spark = SparkSession.builder.getOrCreate()  # the one that dbt started

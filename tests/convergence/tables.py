@@ -153,12 +153,12 @@ class Lake:
     def run(self, batch: int, *models: str, truncates_of: int = 0, fresh: bool = False) -> None:
         """Run models with all that has come until a batch."""
         self.write("now", [(batch_time(batch), truncates_of)], "arrived_at timestamp, truncates_of bigint")
-        anew = (
+        rebuild = (
             ["--full-refresh", "--vars", json.dumps({"spark_cdc__allow_history_loss": models})]
             if fresh
             else []
         )
-        self.dbt("run", "--select", *models, *anew)
+        self.dbt("run", "--select", *models, *rebuild)
 
     def rows(self, table: str, kind: Kind) -> dict[int, set[Row]]:
         """What a table holds: log -> its rows."""

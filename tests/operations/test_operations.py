@@ -447,7 +447,7 @@ def test_backfill_keeps_what_the_source_no_longer_has(story: Story) -> None:
 
 
 def test_undeclared_columns_are_lines_to_paste(story: Story) -> None:
-    """For all models at once; a model whose messages cannot be asked is told what to do."""
+    """For all models at once; for a model whose messages cannot be read, the operation prints what to do."""
     reads_raw = (
         " reads raw messages: make a messages model of them, and let it read that one, `messages=ref(...)`. The columns of messages "
         "are known from messages models.\n"

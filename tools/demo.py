@@ -61,7 +61,7 @@ def failed(sentence: str, code: int) -> int:
 
 
 def show_models(nodes: list[Any], console: Console) -> None:
-    """Print a few rows of each model tagged `demo`, after its messages; at the end print the reconciliation."""
+    """Print a few rows of each model tagged `demo`, after its messages; then print the reconciliation."""
     from pyspark.sql import SparkSession
 
     spark = SparkSession.builder.getOrCreate()  # the one that dbt started

@@ -6,7 +6,7 @@
     Order: sequenceId as a number; the two messages of an update share it, and UPDATE_BEFOR comes first. A row of the full load
     has the sequenceId -1 and so comes before every change.
 
-    oms.sql has the dialect `oms`; checks.sql has the checks of a statement, a time and repeated keys that both share.
+    oms.sql has the dialect `oms`; shared.sql has the checks of a statement, a time and repeated keys that both share.
 -#}
 {%- macro default__dataworks_schema(dialect, with_types) -%}
     {%- if dialect == 'oms' -%}

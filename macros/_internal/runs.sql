@@ -30,14 +30,13 @@
 {%- endmacro -%}
 
 {#- Whether a var that lists models names this one. A name that no such model has is an error: it would silently do nothing. -#}
-{%- macro _is_named_in(variable, without=[]) -%}
+{%- macro _is_named_in(variable) -%}
     {%- set names = spark_cdc._var(variable) -%}
-    {%- set models = graph.nodes.values() | selectattr('resource_type', 'equalto', 'model')
-        | rejectattr('config.materialized', 'in', without) | map(attribute='name') | list -%}
+    {%- set models = graph.nodes.values() | selectattr('resource_type', 'equalto', 'model') | map(attribute='name') | list -%}
     {%- if not spark_cdc._is_list(names) or names | reject('in', models) | list -%}
         {%- do spark_cdc._raise(
-            'vars', variable, 'a list of names of models' ~ (' that are not ' ~ without | join(' nor ') if without else ''),
-            spark_cdc._show(names), 'Write --vars \'{' ~ variable ~ ': [' ~ model.name ~ ']}\'.'
+            'vars', variable, 'a list of names of models', spark_cdc._show(names),
+            'Write --vars \'{' ~ variable ~ ': [' ~ model.name ~ ']}\'.'
         ) -%}
     {%- endif -%}
     {{- return(model.name in names) -}}

@@ -1,6 +1,6 @@
 {#- Project-wide choices and their defaults: the one place that reads `var()`. -#}
 {%- macro _var(name) -%}
-    {%- set defaults = dict(spark_cdc._vars_of_messages(), spark_cdc__backfill=[], spark_cdc__allow_history_loss=[]) -%}
+    {%- set defaults = dict(spark_cdc._vars_of_messages(), spark_cdc__allow_history_loss=[]) -%}
     {%- for given in invocation_args_dict.get('vars') or {} if given[:9] == 'spark_cdc' -%}
         {%- do spark_cdc._require_one_of('vars', '--vars', given, defaults.keys() | list) -%}
     {%- endfor -%}

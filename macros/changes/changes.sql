@@ -76,14 +76,22 @@
             'changes', 'key', name, columns.keys() | list, 'Declare it in `columns`, or take it out of `key`.'
         ) -%}
     {%- endfor -%}
+    {%- set types = {} -%}
+    {%- for column in parsed_columns -%}
+        {%- do types.update({column.name: column.type}) -%}
+    {%- endfor -%}
     {%- do spark_cdc._note_kind('changes', {
         'spark_cdc.key': key, 'spark_cdc.raw_columns': raw_columns or {}, 'spark_cdc.arguments': spark_cdc._as_noted({
             'format': format, 'dialect': fmt.dialect, 'database': database, 'schema': schema,
             'table': table, 'key': key, 'time_zone': time_zone,
         }, raw_columns, parsed_columns),
+        'spark_cdc.types': types,
     }) -%}
     {%- do spark_cdc._require_spark('changes') -%}
-    {%- do spark_cdc._refuse_append_of_other_arguments('changes') -%}
+    {%- set rebuilt_for = spark_cdc._reasons_to_rebuild_log() -%}
+    {%- if not rebuilt_for -%}
+        {%- do spark_cdc._refuse_append_of_other_arguments('changes') -%}
+    {%- endif -%}
     {%- if messages is none -%}
         {%- do spark_cdc._require_raw_table('changes', relation, raw_columns) -%}
     {%- else -%}
@@ -95,22 +103,20 @@
     {%- endif -%}
     {%- set reading = spark_cdc._columns_to_read(
         parsed_columns, key, spark_cdc._has_source_table(database, schema, table),
-        fmt.rows.patches is not none
+        fmt.rows.patches is not none, appends=not rebuilt_for
     ) -%}
-    {%- if spark_cdc._is_run() and spark_cdc._is_full_refresh() -%}
+    {%- if spark_cdc._is_run() and (rebuilt_for or spark_cdc._is_full_refresh()) -%}
         {%- do spark_cdc._refuse_history_loss(
             'changes', spark_cdc._messages_of_changes(this),
-            spark_cdc._positions_of_messages(relation or messages, none if messages else raw_columns), relation or messages
+            spark_cdc._positions_of_messages(relation or messages, none if messages else raw_columns), relation or messages,
+            rebuilt_for
         ) -%}
     {%- endif -%}
     {%- set query = spark_cdc._as_stored(adapter.dispatch('changes', 'spark_cdc')(
-        relation, fmt, table, key, reading.columns, database, schema, messages, raw_columns, time_zone
+        relation, fmt, table, key, reading.columns, database, schema, messages, raw_columns, time_zone,
+        appends=not rebuilt_for and spark_cdc._is_incremental_run()
     ), reading) -%}
     {%- do spark_cdc._require_functions('changes', format, query) -%}
-    {%- if spark_cdc._is_run() and spark_cdc._is_backfill() -%}
-        {%- do spark_cdc._backfill(query, reading) -%}
-        {%- set query = spark_cdc._nothing_new() -%}
-    {%- endif -%}
     {{- return(query) -}}
 {%- endmacro -%}
 
@@ -137,13 +143,13 @@
 {%- endmacro -%}
 
 {%- macro default__changes(
-    relation, fmt, table, key, columns, database, schema, messages, raw_columns, time_zone
+    relation, fmt, table, key, columns, database, schema, messages, raw_columns, time_zone, appends=false
 ) -%}
     {%- do spark_cdc._only_spark('changes') -%}
 {%- endmacro -%}
 
 {%- macro spark__changes(
-    relation, fmt, table, key, columns, database, schema, messages, raw_columns, time_zone
+    relation, fmt, table, key, columns, database, schema, messages, raw_columns, time_zone, appends=false
 ) -%}
     {%- set is_kept = spark_cdc._is_log() -%}
     {%- set of_this_table = spark_cdc._name_condition(database, schema, table) -%}
@@ -151,7 +157,7 @@
     {%- set where = "kind in ('rows', 'truncate') and " ~ of_this_table if messages else none -%}
     {%- set has_source_table = spark_cdc._has_source_table(database, schema, table) -%}
     {%- set reading = none -%}
-    {%- if spark_cdc._is_incremental_run() and not spark_cdc._is_backfill() -%}
+    {%- if appends -%}
         {%- set reading = spark_cdc._changes_to_read(
             relation or messages, source_columns, where, fmt.header.splits_updates, has_source_table,
             [fmt.name, fmt.named_dialect, of_this_table], finds_copies=messages is none

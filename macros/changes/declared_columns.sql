@@ -10,11 +10,11 @@
 
     Only a run alters the table: dbt compile, test or docs show the query of the model as it is written.
 -#}
-{%- macro _columns_to_read(columns, key, has_source_table, has_patches) -%}
+{%- macro _columns_to_read(columns, key, has_source_table, has_patches, appends=true) -%}
     {%- set as_declared = {
         'columns': columns, 'undeclared': {}, 'before': none, 'has_source_table': has_source_table, 'has_patches': has_patches,
     } -%}
-    {%- if not spark_cdc._is_run() or not spark_cdc._is_incremental_run() -%}
+    {%- if not appends or not spark_cdc._is_run() or not spark_cdc._is_incremental_run() -%}
         {{- return(as_declared) -}}
     {%- endif -%}
     {%- set policy = spark_cdc._on_schema_change('changes', config.get('on_schema_change')) -%}

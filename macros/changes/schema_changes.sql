@@ -2,7 +2,8 @@
     How a stored table follows its model when the declared columns change. config(on_schema_change=...) decides, for changes
     models, cdc_current and cdc_history alike:
 
-    ignore              dbt's default. A new column of the model is left out, with a warning in each run
+    not set             a changes model over messages, and the tables over it, are rebuilt; others do as with `ignore`
+    ignore              a new column of the model is left out, with a warning in each run
     fail                any difference stops the model before anything is written
     evolve              new columns are added, and types are widened if the table's format can. `append_new_columns`, dbt's word,
                         means the same

@@ -27,7 +27,7 @@
     {%- do spark_cdc._refuse_other_kind(kind.materialization, existing_relation, settings.file_format, is_first) -%}
     {%- if not is_first -%}
         {%- do spark_cdc._refuse_other_arguments(
-            kind.materialization, existing_relation, spark_cdc._own_options() if spark_cdc._changes_view_below() else none
+            kind.materialization, existing_relation, spark_cdc._own_options() if spark_cdc._rebuilt_changes_below() else none
         ) -%}
     {%- endif -%}
     {%- set temporaries = [] -%}
@@ -47,7 +47,7 @@
             Rows of another source table have offsets that the changes do not have: the changes model itself compares with raw.
         -#}
         {%- if existing_relation is none or not spark_cdc._is_of_other_messages(existing_relation) -%}
-            {%- do spark_cdc._refuse_to_shorten(kind.materialization, existing_relation, all_changes) -%}
+            {%- do spark_cdc._refuse_to_shorten(kind.materialization, existing_relation, all_changes, rebuilt_for) -%}
         {%- endif -%}
         {%- set operations = '(' ~ spark_cdc._key_operations(all_changes, table.key, table.columns, table.patched) ~ ')' -%}
         {%- set carries_over = spark_cdc._has_rows(operations ~ ' where _cdc_inherits_values') -%}

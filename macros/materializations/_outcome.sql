@@ -11,9 +11,7 @@
 {#- For a `cdc_append`, after its rows were written. -#}
 {%- macro _outcome_of_log(relation, is_nothing_new) -%}
     {%- set kind = spark_cdc._kind_of(model) -%}
-    {%- if kind == 'changes' and spark_cdc._is_backfill() -%}
-        {{- return('backfilled') -}}
-    {%- elif is_nothing_new -%}
+    {%- if is_nothing_new -%}
         {{- return('nothing new') -}}
     {%- elif kind == 'messages' -%}
         {{- return(spark_cdc._outcome_of_messages(relation)) -}}

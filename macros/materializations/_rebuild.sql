@@ -1,13 +1,13 @@
 {#-
-    The names of the differences for which this run rebuilds a table; none if the run is incremental. A changes model that is a
-    view returns all changes as it declares them now. So after a column was added, or a type, an encoding or a source table
-    changed, the table is built from the view as for the first time. A model with `on_schema_change` or `full_refresh=false` is
-    not rebuilt by itself.
+    The names of the differences for which this run rebuilds a table; none if the run is incremental. A changes model that follows
+    its declaration has all changes as it declares them now: see `_follows_its_declaration`. So after a column was added, or a type,
+    an encoding or a source table changed, the table is built from it as for the first time. A table with `on_schema_change` or
+    `full_refresh=false` is not rebuilt by itself.
 
-    The view has to be built in the same run: an older view may still return the earlier declaration.
+    The changes model has to be part of the run: what is in the lake may still be the earlier declaration.
 -#}
 {%- macro _reasons_to_rebuild(table, existing_relation) -%}
-    {%- set changes = spark_cdc._changes_view_below() -%}
+    {%- set changes = spark_cdc._rebuilt_changes_below() -%}
     {%- if changes is none -%}
         {{- return([]) -}}
     {%- endif -%}
@@ -28,9 +28,9 @@
     {{- return(reasons | unique | list) -}}
 {%- endmacro -%}
 
-{#- The one changes model that this table selects from, if it is a view and the table may be rebuilt. -#}
-{%- macro _changes_view_below() -%}
+{#- The one changes model that this table selects from, if it follows its declaration and the table may be rebuilt. -#}
+{%- macro _rebuilt_changes_below() -%}
     {%- set changes = spark_cdc._changes_below(model) -%}
-    {%- set is_free = 'on_schema_change' not in model.unrendered_config and config.get('full_refresh') is not false -%}
-    {{- return(changes[0] if changes | length == 1 and changes[0].config.materialized == 'view' and is_free else none) -}}
+    {%- set is_followed = changes | length == 1 and spark_cdc._follows_its_declaration(changes[0]) -%}
+    {{- return(changes[0] if is_followed and spark_cdc._may_be_rebuilt(model) else none) -}}
 {%- endmacro -%}

@@ -11,7 +11,8 @@
     {%- set file_format = spark_cdc._log_config(config) -%}
     {%- set existing_relation = load_cached_relation(this) -%}
     {%- set target_relation = this.incorporate(type='table') -%}
-    {%- set is_first = existing_relation is none or should_full_refresh() -%}
+    {%- set rebuilt_for = spark_cdc._reasons_to_rebuild_log() if spark_cdc._kind_of(model) == 'changes' else [] -%}
+    {%- set is_first = existing_relation is none or should_full_refresh() or rebuilt_for | length > 0 -%}
     {%- do spark_cdc._refuse_other_kind('cdc_append', existing_relation, file_format, is_first) -%}
 
     {{ run_hooks(pre_hooks) }}
@@ -33,7 +34,8 @@
             {%- do spark_cdc._note_built_with(target_relation) -%}
         {%- endif -%}
     {%- endif -%}
-    {%- do spark_cdc._show_outcome(spark_cdc._outcome_of_log(target_relation, not is_first and spark_cdc._is_nothing_new(sql))) -%}
+    {%- set outcome = spark_cdc._outcome_of_log(target_relation, not is_first and spark_cdc._is_nothing_new(sql)) -%}
+    {%- do spark_cdc._show_outcome(('rebuilt for ' ~ rebuilt_for | join(', ') ~ ', ' if rebuilt_for else '') ~ outcome) -%}
     {%- do apply_grants(target_relation, config.get('grants'), should_revoke(existing_relation, is_first)) -%}
     {%- do persist_docs(target_relation, model) -%}
 

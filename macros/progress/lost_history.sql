@@ -2,9 +2,10 @@
     Stops a full refresh that would lose history, because the table has messages that its source no longer holds. To allow it,
     the user names the model in the var spark_cdc__allow_history_loss. One query over topic, partition and offset of both sides.
 
-    `stored` and `source` are queries of topic, partition and offset.
+    `stored` and `source` are queries of topic, partition and offset. `rebuilt_for` has the differences for which a run rebuilds
+    the table by itself.
 -#}
-{%- macro _refuse_history_loss(macro, stored, source, source_name) -%}
+{%- macro _refuse_history_loss(macro, stored, source, source_name, rebuilt_for=[]) -%}
     {%- if spark_cdc._is_named_in('spark_cdc__allow_history_loss') -%}{{- return(none) -}}{%- endif -%}
     {%- set lost_offsets -%}
     select stored.topic, stored.partition, count(*), min(stored.offset), max(stored.offset)
@@ -25,10 +26,15 @@
     {%- endfor -%}
     {%- if places -%}
         {%- do exceptions.raise_compiler_error(
-            'spark_cdc.' ~ macro ~ ': a full refresh of ' ~ model.name ~ ' would lose what '
-            ~ spark_cdc._name_of_relation(source_name) ~ ' no longer holds: '
+            'spark_cdc.' ~ macro ~ ': ' ~ (
+                'a rebuild of ' ~ model.name ~ ' for ' ~ rebuilt_for | join(', ') if rebuilt_for
+                else 'a full refresh of ' ~ model.name
+            ) ~ ' would lose what ' ~ spark_cdc._name_of_relation(source_name) ~ ' no longer holds: '
             ~ places[:10] | join('; ') ~ (' and ' ~ (places | length - 10) ~ ' more partitions' if places | length > 10 else '')
-            ~ '. Run it without --full-refresh. To lose this history, say so a second time: dbt run --full-refresh --select '
+            ~ '. ' ~ (
+                "Set on_schema_change='evolve' to keep the stored rows as they are." if rebuilt_for
+                else 'Run it without --full-refresh.'
+            ) ~ ' To lose this history, say so a second time: dbt run --full-refresh --select '
             ~ model.name ~ ' --vars \'{spark_cdc__allow_history_loss: [' ~ model.name ~ ']}\''
         ) -%}
     {%- endif -%}
@@ -52,12 +58,12 @@
 {%- endmacro -%}
 
 {#- A current or history table over pruned changes. Another kind of table with that name has no positions to lose. -#}
-{%- macro _refuse_to_shorten(materialization, existing_relation, all_changes) -%}
+{%- macro _refuse_to_shorten(materialization, existing_relation, all_changes, rebuilt_for=[]) -%}
     {%- if existing_relation is none -%}{{- return(none) -}}{%- endif -%}
     {%- set names = adapter.get_columns_in_relation(existing_relation) | map(attribute='name') | list -%}
     {%- if ['_cdc_topic', '_cdc_partition', '_cdc_offset'] | reject('in', names) | list -%}{{- return(none) -}}{%- endif -%}
     {%- do spark_cdc._refuse_history_loss(
         materialization, spark_cdc._positions_of_rows(existing_relation), spark_cdc._positions_of_rows(all_changes),
-        'its changes model'
+        'its changes model', rebuilt_for
     ) -%}
 {%- endmacro -%}

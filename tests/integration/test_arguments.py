@@ -284,11 +284,11 @@ def test_placeholders_are_a_list(project: Project) -> None:
 
 def test_a_variable_that_is_not_known_stops_every_command(project: Project) -> None:
     """It would do nothing, silently."""
-    for name in ("spark_cdc__back_fill", "spark_cdc_backfill"):
+    for name in ("spark_cdc__backfill", "spark_cdc_allow_history_loss"):
         run = project.dbt("parse", "--vars", f"{{{name}: [orders]}}")
         assert (
             "spark_cdc.vars: argument `--vars` must be one of spark_cdc__debezium_other_connectors, "
             "spark_cdc__debezium_unavailable_values, spark_cdc__debezium_unavailable_pattern, "
-            "spark_cdc__debezium_invalid_pattern, spark_cdc__backfill, spark_cdc__allow_history_loss; "
+            "spark_cdc__debezium_invalid_pattern, spark_cdc__allow_history_loss; "
             f"got `{name}`. {SPELLING}" in run.failure
         )

@@ -1,4 +1,4 @@
-"""Changes as views over their messages: current and history tables over them equal those over a stored log, in each run."""
+"""Changes that follow their declaration, as a view and as a log that is rebuilt: tables over them equal those over a log that had it all along."""
 
 from __future__ import annotations
 
@@ -29,15 +29,16 @@ CHANGES = (
     "    columns={columns}) }}}}\n"
 )
 COLUMNS = {"id": "bigint", "name": "string", "qty": "bigint"}
-# What the view declares at first: a column is missing, and another one has a type that is not wide enough for all values.
+# What the others declare at first: a column is missing, and another one has a type that is not wide enough for all values.
 FIRST_COLUMNS = {"id": "bigint", "qty": "tinyint"}
 TARGET = "{{{{ config(materialized='cdc_{kind}', unique_key=['id']) }}}}\nselect * from {{{{ ref('{source}') }}}}\n"
-KINDS = {"stored": "cdc_append", "viewed": "view"}
+KINDS = {"stored": "cdc_append", "viewed": "view", "rebuilt": "cdc_append"}
+FOLLOW = ("viewed", "rebuilt")
 TABLES = ("current", "history")
 
 
 def files() -> dict[str, str]:
-    """One messages model, and the same changes twice, each with its tables."""
+    """One messages model, and the same changes three times, each with its tables."""
     models = {
         "models/sources.yml": "sources: [{name: raw_views, tables: [{name: topic}]}]\n",
         "models/messages.sql": MESSAGES,
@@ -99,13 +100,20 @@ def runs(lake: Lake, new_project: Callable[..., Project]) -> Runs:
         late | {offset: messages[offset] for offset in [*range(5), *range(second, len(messages))]},
     ]
     done = Runs()
+
+    def declare(columns: dict[str, str]) -> None:
+        project.write({
+            f"models/{name}_changes.sql": CHANGES.format(kind=KINDS[name], columns=columns) for name in FOLLOW
+        })  # fmt: skip
+
     for number, landing in enumerate(landings):
         lake.land_again("topic", landing, schema="raw_views")
         if number == 1:
-            other_encoding = CHANGES.format(kind="view", columns=FIRST_COLUMNS | {"qty": "tinyint from text"})
-            project.write({"models/viewed_changes.sql": other_encoding})
-            done.alone = project.dbt("run", "--select", "viewed_current", "viewed_history")
-            project.write({"models/viewed_changes.sql": CHANGES.format(kind="view", columns=COLUMNS)})
+            declare(FIRST_COLUMNS | {"qty": "tinyint from text"})
+            done.alone = project.dbt(
+                "run", "--select", *(f"{name}_{table}" for name in FOLLOW for table in TABLES)
+            )
+            declare(COLUMNS)
         done.runs.append(project.run())
         names = ["id", "qty"] if number == 0 else list(COLUMNS)
         done.found.append({
@@ -119,27 +127,31 @@ def runs(lake: Lake, new_project: Callable[..., Project]) -> Runs:
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_tables_over_views_are_those_over_logs(runs: Runs, table: str) -> None:
+@pytest.mark.parametrize("name", FOLLOW)
+def test_tables_are_those_over_the_whole_log(runs: Runs, name: str, table: str) -> None:
     """Also while parts of updates wait for their partners, and after a column was declared late."""
-    assert runs.found[0][f"viewed_{table}"] != runs.found[0][f"stored_{table}"]
+    assert runs.found[0][f"{name}_{table}"] != runs.found[0][f"stored_{table}"]
     for found in runs.found[1:]:
-        assert found[f"viewed_{table}"] == found[f"stored_{table}"]
-        assert found[f"viewed_{table}"]
+        assert found[f"{name}_{table}"] == found[f"stored_{table}"]
+        assert found[f"{name}_{table}"]
 
 
-@pytest.mark.parametrize("table", TABLES)
-def test_what_is_declared_late_rebuilds_the_table(runs: Runs, table: str) -> None:
+@pytest.mark.parametrize(
+    "model", [*(f"{name}_{table}" for name in FOLLOW for table in TABLES), "rebuilt_changes"]
+)
+def test_what_is_declared_late_rebuilds_the_table(runs: Runs, model: str) -> None:
     """The run says what for; the next one goes on."""
-    said = [run.messages[f"viewed_{table}"] for run in runs.runs]
+    said = [run.messages[model] for run in runs.runs]
     assert said[1].startswith("rebuilt for name, qty, ")
     assert "rebuilt" not in said[2]
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_a_table_is_not_rebuilt_from_an_older_view(runs: Runs, table: str) -> None:
-    """The view in the lake still gives what was declared before."""
-    assert runs.alone.statuses[f"viewed_{table}"] == "error"
+@pytest.mark.parametrize("name", FOLLOW)
+def test_a_table_is_not_rebuilt_without_its_changes(runs: Runs, name: str, table: str) -> None:
+    """What is in the lake may still be what was declared before."""
+    assert runs.alone.statuses[f"{name}_{table}"] == "error"
     assert (
-        f"spark_cdc.cdc_{table}: model viewed_{table} has to be rebuilt for qty, and its changes model is not part of this run. "
-        "Run both: dbt run --select viewed_changes+"
-    ) in runs.alone.messages[f"viewed_{table}"]
+        f"spark_cdc.cdc_{table}: model {name}_{table} has to be rebuilt for qty, and its changes model is not part of this run. "
+        f"Run both: dbt run --select {name}_changes+"
+    ) in runs.alone.messages[f"{name}_{table}"]

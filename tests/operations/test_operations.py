@@ -217,7 +217,13 @@ def story(lake: Lake, new_project: Callable[..., Project]) -> Story:
     story.run("late")
     of_orders = ("stg_orders_changes", "orders", "orders_history")
     story.dbt("full refresh", "dbt run --full-refresh", *of_orders)
-    story.dbt("backfill", "dbt run --vars '{spark_cdc__backfill: [stg_orders_changes]}'", *of_orders)
+    changes = "models/stg_orders_changes.sql"
+    wider = (
+        files()[changes].replace("incremental", "cdc_append").replace("'price': 'int'", "'price': 'bigint'")
+    )
+    story.project.write({changes: wider})
+    story.dbt("wider", "dbt run --select stg_orders_changes+", *of_orders)
+    story.project.write({changes: files()[changes]})
     story.dbt(
         "told twice",
         "dbt run --full-refresh --select stg_orders_changes --vars '{spark_cdc__allow_history_loss: [stg_orders_changes]}'",
@@ -437,10 +443,23 @@ def test_full_refresh_after_prune_is_refused(story: Story) -> None:
         assert story.contents["full refresh", table] == story.contents["late", table]
 
 
-def test_backfill_keeps_what_the_source_no_longer_has(story: Story) -> None:
-    """Where a full refresh would lose it."""
+def test_rebuild_after_prune_is_refused(story: Story) -> None:
+    """For a column that is wider now: with what keeps the rows, and what to type to lose some of them."""
+    said = story.printed["wider"]
+    assert (
+        f"spark_cdc.changes: a rebuild of stg_orders_changes for price would lose what {SCHEMA}.stg_messages no longer holds: "
+        "topic raw_operations.shop, partition 0: " in said
+    )
+    assert (
+        "Set on_schema_change='evolve' to keep the stored rows as they are. To lose this history, say so"
+        in said
+    )
     for table in ("stg_orders_changes", "orders", "orders_history"):
-        assert story.contents["backfill", table] == story.contents["late", table]
+        assert story.contents["wider", table] == story.contents["late", table]
+
+
+def test_a_history_is_lost_where_that_is_said(story: Story) -> None:
+    """The var names the model."""
     assert len(story.contents["told twice", "stg_orders_changes"]) < len(
         story.contents["late", "stg_orders_changes"]
     )

@@ -1,4 +1,4 @@
-"""A model's columns change while its tables exist; a backfill makes them equal to a first build."""
+"""A model's columns change while its tables exist, and `on_schema_change` says what the tables do."""
 
 from __future__ import annotations
 
@@ -84,11 +84,9 @@ def stages(lake: Lake, new_project: Callable[..., Project]) -> Stages:
         columns: str = "more",
         policy: str = "evolve",
         policy_of_tables: str | None = None,
-        **names: str,
     ) -> None:
         policies = [f"policy: {policy}", f"policy_of_tables: {policy_of_tables or policy}"]
-        lists = [f"{name}: [{value}]" for name, value in names.items()]
-        variables = "{" + ", ".join([f"columns: {columns}", *policies, *lists]) + "}"
+        variables = "{" + ", ".join([f"columns: {columns}", *policies]) + "}"
         stages.runs[stage] = project.dbt("run", *arguments, "--vars", variables)
         for table in TABLES:
             rows = lake.rows(f"select * from {SCHEMA}.{table} order by id, _cdc_sequence")
@@ -110,13 +108,10 @@ def stages(lake: Lake, new_project: Callable[..., Project]) -> Stages:
     )  # fmt: skip
     run("fail", policy="fail")
     run("narrower", columns="narrower", policy="ignore")
-    run("backfill of a current table", spark_cdc__backfill="things")
     run("evolved")
-    run("backfilled", spark_cdc__backfill="stg_things_changes")
     run("rebuilt", "--full-refresh")
     land(things.update(9, (thing(6, "six"), thing(6, "six", note="not read"))))
     run("fewer", columns="fewer")
-    run("backfill fewer", columns="fewer", spark_cdc__backfill="stg_things_changes")
     if lake.file_format == "iceberg":
         land(
             things.update(10, (thing(1, "uno", note="n1 new"), thing(1, "eins", note="not read"))),
@@ -165,15 +160,6 @@ def test_types_are_not_ignored_and_not_narrowed(stages: Stages) -> None:
         assert stages.contents["narrower", table] == stages.contents["ignore", table]
 
 
-def test_backfill_of_a_current_table_is_refused(stages: Stages) -> None:
-    """It would do nothing: the changes are what is backfilled."""
-    assert (
-        "spark_cdc.vars: argument `spark_cdc__backfill` must be a list of names of models that are not cdc_current nor "
-        "cdc_history; got `['things']`. Write --vars '{spark_cdc__backfill: [stg_things_changes]}'."
-        in stages.runs["backfill of a current table"].messages["stg_things_changes"]
-    )
-
-
 def test_added_column_counts_as_absent_in_old_rows(stages: Stages) -> None:
     """Null and not carried: a later partial image does not take it for a null that was sent."""
     stages.runs["evolved"].must_succeed()
@@ -202,13 +188,11 @@ def test_row_before_keeps_its_fields_apart(stages: Stages) -> None:
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_backfilled_is_what_a_first_build_gives(stages: Stages, table: str) -> None:
-    """Every column of every row; also the row that fits the wider type only."""
-    stages.runs["backfilled"].must_succeed()
+def test_a_full_refresh_fills_what_was_added(stages: Stages, table: str) -> None:
+    """Also the row that fits the wider type only."""
     stages.runs["rebuilt"].must_succeed()
-    assert stages.contents["backfilled", table] != stages.contents["evolved", table]
-    assert stages.contents["backfilled", table] == stages.contents["rebuilt", table]
-    assert any(row["pieces"] == 3_000_000_000 for row in stages.rows["backfilled", table])
+    assert stages.contents["rebuilt", table] != stages.contents["evolved", table]
+    assert any(row["pieces"] == 3_000_000_000 for row in stages.rows["rebuilt", table])
 
 
 def test_column_that_is_no_longer_declared_keeps_its_values(stages: Stages) -> None:
@@ -218,10 +202,6 @@ def test_column_that_is_no_longer_declared_keeps_its_values(stages: Stages) -> N
     assert (row["note"], row["_cdc_op"], row["_cdc_missing_columns"]) == ("n", "update", None)
     [change] = [row for row in stages.rows["fewer", "stg_things_changes"] if row["_cdc_offset"] == 8]
     assert (change["note"], change["_cdc_missing_columns"]) == (None, ["note"])
-    assert (
-        "it has columns that model stg_things_changes does not declare: note. "
-        in (stages.runs["backfill fewer"].messages["stg_things_changes"])
-    )
 
 
 def test_the_text_of_an_open_version_says_what_its_arrays_say(stages: Stages) -> None:

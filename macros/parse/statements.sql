@@ -23,22 +23,19 @@
     truncate must name. Without these two, or if they are NULL, the truncate is of another table.
 -#}
 {%- macro _statement_ctes(messages, statement) -%}
-    {%- set quoted = spark_cdc._quoted_in_statement() -%}
+    {%- set comment, quoted = spark_cdc._comment_in_statement(), spark_cdc._quoted_in_statement() -%}
+    {%- set is_read_in_two_ways = "without_quotes rlike r'[\\x27\"`\\\\#$\\[]|--|/[*]|[*]/'" -%}
 statements as (
 
     select
         *,
         {{ statement.text | trim | indent(8) }} as statement,
-        case
-            when statement <> ''
-                then regexp_replace(statement, r'(?s){{ spark_cdc._comment_in_statement() }}|({{ quoted }})', ' $1 ')
-        end as without_comments,
-        regexp_replace(without_comments, r'{{ quoted }}', ' ') as without_quotes,
-        without_quotes rlike r'[\x27"`\\#$\[]|--|/[*]|[*]/' as read_in_two_ways,
-        case when read_in_two_ways then statement else without_quotes end as words,
+        case when statement <> '' then regexp_replace(statement, r'(?s){{ comment }}|({{ quoted }})', ' $1 ') end as without_comments,
+        case when statement <> '' then regexp_replace(statement, r'(?s){{ comment }}|{{ quoted }}', ' ') end as without_quotes,
+        case when {{ is_read_in_two_ways }} then statement else without_quotes end as words,
         regexp_extract_all(
             regexp_extract(
-                case when read_in_two_ways then statement else without_comments end,
+                case when {{ is_read_in_two_ways }} then statement else without_comments end,
                 r'{{ spark_cdc._plain_truncate() }}',
                 1
             ),
@@ -52,7 +49,7 @@ statements as (
 kinds_of_statements as (
 
     select
-        * except (without_comments, without_quotes, read_in_two_ways, words, truncated),
+        * except (without_comments, without_quotes, words, truncated),
         case
             when words is null then 'none'
             when words rlike r'{{ spark_cdc._makes_procedure() }}' then 'other'

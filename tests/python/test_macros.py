@@ -14,7 +14,7 @@ from dbt_spark_cdc.macros import CompilerError, MacroLibrary
 from dbt_spark_cdc.project import project_root
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 COLUMNS = {"id": "bigint", "name": "string"}
 
@@ -191,15 +191,23 @@ def test_no_query_comes_near_the_depth_at_which_spark_gives_up(
     families = library.call("_type_families")
     columns = {family: "decimal(20,4)" if family == "decimal" else family for family in families}
     columns |= {"id": "bigint", "set": "string from set", "amount": "decimal(20,4) from base64"}
-    session.conf.set("spark.sql.analyzer.maxIterations", "80")
-    try:
-        for name, dialects in library.formats().items():
-            for dialect in (None, "flat") if "flat" in dialects else (None,):
-                session.sql(
-                    changes(library, format=name, dialect=dialect, columns=columns, time_zone="Asia/Shanghai")
-                )
-    finally:
-        session.conf.unset("spark.sql.analyzer.maxIterations")
+    typed = {"columns": columns, "time_zone": "Asia/Shanghai"}
+
+    def analyzed(sql: str, walks: int) -> DataFrame:
+        session.conf.set("spark.sql.analyzer.maxIterations", str(walks))
+        try:
+            return session.sql(sql)
+        finally:
+            session.conf.unset("spark.sql.analyzer.maxIterations")
+
+    for name, dialects in library.formats().items():
+        for dialect in (None, "flat") if "flat" in dialects else (None,):
+            messages = analyzed(library.messages("raw", name, dialect), 64)
+            session.createDataFrame([], messages.schema).createOrReplaceTempView("messages")
+            arguments = typed | {"format": name, "dialect": dialect}
+            analyzed(changes(library, relation=None, messages="messages", **arguments), 48)
+            # Messages and changes in one query: the deepest that a model can be.
+            analyzed(changes(library, **arguments), 94)
 
 
 @pytest.mark.parametrize("version", ["2.4.8", "3.5.1", "3.5.8-amzn-0"])

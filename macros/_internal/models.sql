@@ -66,6 +66,17 @@
     {{- return(found) -}}
 {%- endmacro -%}
 
+{#- The nodes of one kind that a node reads, directly or through nodes of no kind, such as a user's views. -#}
+{%- macro _nodes_below(node, kind) -%}
+    {%- set found = [] -%}
+    {%- for id in node.depends_on.nodes if id in graph.nodes -%}
+        {%- for below in spark_cdc._nodes_upstream(graph.nodes[id], kind) if below not in found -%}
+            {%- do found.append(below) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{- return(found) -}}
+{%- endmacro -%}
+
 {#- Model name -> node. Kinds: messages, changes, run_ledger, run_summary, cdc_current, cdc_history. -#}
 {%- macro _models_of(kinds) -%}
     {%- set found = {} -%}

@@ -28,13 +28,10 @@
 
 {#- Whether a changes model always has what it declares now: as a view, or as a log that is rebuilt. -#}
 {%- macro _follows_its_declaration(node) -%}
-    {%- set reads_messages = [] -%}
-    {%- for id in node.depends_on.nodes if id in graph.nodes -%}
-        {%- do reads_messages.extend(spark_cdc._nodes_upstream(graph.nodes[id], 'messages')) -%}
-    {%- endfor -%}
+    {%- set reads_messages = spark_cdc._nodes_below(node, 'messages') | length > 0 -%}
     {{- return(
         node.config.materialized == 'view'
-        or node.config.materialized == 'cdc_append' and reads_messages | length > 0 and spark_cdc._may_be_rebuilt(node)
+        or node.config.materialized == 'cdc_append' and reads_messages and spark_cdc._may_be_rebuilt(node)
     ) -}}
 {%- endmacro -%}
 

@@ -91,10 +91,13 @@
     {%- endif -%}
 
     {%- do spark_cdc._drop_temporaries(temporaries) -%}
-    {%- if is_first or read.condition or table.is_altered -%}
+    {%- if is_first or read.condition or read.is_only_read or table.is_altered -%}
         {%- set commit = spark_cdc._own_commit(target_relation, settings, kind.materialization, read.commit)
             if is_first or rows else read.commit -%}
-        {%- set read = dict(read, last_sequence=spark_cdc._last_sequence(table, read.pending, target_relation)) -%}
+        {%- set read = dict(
+            read,
+            last_sequence=none if read.is_only_read else spark_cdc._last_sequence(table, read.pending, target_relation)
+        ) -%}
         {%- call statement('set_read') -%}
             {{ spark_cdc._set_read(target_relation, read, commit, spark_cdc._built_with_text(spark_cdc._built_with(model))) }}
         {%- endcall -%}

@@ -1,55 +1,98 @@
 {#-
-    A target notes in its table properties which changes it has read. They are set after its rows are written: the latest
-    `_cdc_loaded_at`, the number of changes up to it, and the commit for which this is valid (see `progress/commits.sql`).
+    A target notes in its table properties what it has read. They are set after its rows are written: the latest loaded_at, the
+    number of rows up to it, and the commit for which this is valid (see `progress/commits.sql`). The rows are those of the stored
+    log: the changes, or the messages if the changes are a view over them (see `_log_of_changes`).
 
     Returns a mapping. `loaded_at`, `count` and `truncates` (how many of the changes are truncates) are for the properties.
     `deleted_keys_gone` is the sequence up to which deleted keys have left the table (see `_deleted_keys.sql`), or none.
     `commit` is the one from which the rows are computed. `condition` selects the new changes, those of later batches. It
     selects all changes if the table has other rows than its properties say, or if the count has changed: a run that began
     earlier ended later, or changes were rebuilt or deleted. It is none if nothing is new. `pending` is the result of
-    `_pending_changes`.
+    `_pending_changes`. `is_only_read` is true if the new messages have no change of this table.
 -#}
 {%- macro _changes_to_apply(table, all_changes, existing_relation, file_format, is_first) -%}
     {%- set state = spark_cdc._state_of_table(existing_relation, file_format) -%}
-    {%- set properties = state.properties -%}
-    {%- set before = spark_cdc._read_before(properties) if state.is_known and not is_first -%}
-    {#- answered from the metadata alone; by Delta only if the query asks for nothing else -#}
-    {%- if before and file_format == 'delta' -%}
-        {%- set count, loaded_at = run_query('select count(*) from ' ~ all_changes).rows[0][0] | int, before.loaded_at -%}
-        {%- set is_as_before = false -%}
-    {%- else -%}
-        {%- set found = run_query(
-            'select unix_micros(max(_cdc_loaded_at)), count(*), count(_cdc_loaded_at) from ' ~ all_changes
-        ).rows[0] -%}
-        {%- set count, loaded_at = found[1] | int, (found[0] or 0) | int -%}
-        {%- set is_as_before = before and (loaded_at, count, found[2] | int) == (before.loaded_at, before.count, count) -%}
-    {%- endif -%}
-    {%- set deleted_keys_gone = properties.get('spark_cdc.deleted_keys_gone') -%}
-    {%- set condition, truncates, pending = none, (before.truncates if before else 0), none -%}
-    {%- if flags.EMPTY -%}
+    {%- set before = spark_cdc._read_before(state.properties) if state.is_known and not is_first else none -%}
+    {%- set deleted_keys_gone = state.properties.get('spark_cdc.deleted_keys_gone') -%}
+    {%- set log = spark_cdc._log_of_changes(all_changes) -%}
+    {%- set found = spark_cdc._rows_in_log(log, before, file_format) -%}
+    {%- set nothing = {
+        'loaded_at': found.loaded_at, 'count': found.count, 'truncates': before.truncates if before else 0, 'commit': state.commit,
+        'condition': none, 'deleted_keys_gone': deleted_keys_gone, 'pending': none, 'is_only_read': false,
+    } -%}
+    {%- if flags.EMPTY or found.is_as_before -%}
         {#- dbt run --empty reads no row of any model -#}
-    {%- elif not is_as_before -%}
-        {%- set later = '_cdc_loaded_at is null or _cdc_loaded_at > timestamp_micros(' ~ before.loaded_at ~ ')' if before -%}
-        {%- set condition = spark_cdc._of_this_run(later, '_cdc_loaded_at') if before else 'true' -%}
+        {{- return(nothing) -}}
+    {%- endif -%}
+    {%- set condition, pending = 'true', none -%}
+    {%- if before -%}
+        {%- set later = '_cdc_loaded_at is null or _cdc_loaded_at > timestamp_micros(' ~ before.loaded_at ~ ')' -%}
+        {%- set condition = spark_cdc._of_this_run(later, '_cdc_loaded_at') -%}
         {%- set pending = spark_cdc._pending_changes(
-            all_changes, condition, is_first, before.last_sequence if before else none, deleted_keys_gone,
-            table if table.newest_is_row else none, count - before.count if before else 0
+            all_changes, condition, is_first, before.last_sequence, deleted_keys_gone,
+            table if table.newest_is_row else none, found.count - before.count
         ) -%}
-        {%- if before and count != before.count + pending.count -%}
-            {%- set condition = 'true' -%}
-            {%- set pending = spark_cdc._pending_changes(all_changes, condition, is_first) -%}
-        {%- elif before and pending.count == 0 -%}
-            {%- set condition, pending = none, none -%}
-        {%- endif -%}
-        {%- if pending -%}
-            {%- set loaded_at = [loaded_at, pending.last_loaded_at] | max -%}
-            {%- set truncates = pending.truncates + (0 if condition == 'true' else truncates) -%}
+        {%- set new_rows = spark_cdc._rows_after(log, before.loaded_at) if log.is_below_view else pending.count -%}
+        {%- if found.count != before.count + new_rows -%}
+            {%- set condition, pending = 'true', none -%}
+        {%- elif pending.count == 0 -%}
+            {{- return(dict(nothing, is_only_read=log.is_below_view)) -}}
         {%- endif -%}
     {%- endif -%}
+    {%- set pending = pending or spark_cdc._pending_changes(all_changes, condition, is_first) -%}
+    {{- return(dict(
+        nothing,
+        loaded_at=found.loaded_at if log.is_below_view else [found.loaded_at, pending.last_loaded_at] | max,
+        truncates=pending.truncates + (0 if condition == 'true' else before.truncates),
+        condition=condition,
+        pending=pending
+    )) -}}
+{%- endmacro -%}
+
+{#-
+    The stored table that says what is new, with its column of the run that wrote a row. It is the messages model if the changes
+    are a view right above it: the view itself would have to read all messages to count its rows. A model of the user's own in
+    between may lag behind the messages, so then the changes are asked.
+-#}
+{%- macro _log_of_changes(all_changes) -%}
+    {%- set of_changes = {'relation': all_changes, 'loaded_at': '_cdc_loaded_at', 'is_below_view': false} -%}
+    {%- set changes = spark_cdc._changes_below(model) -%}
+    {%- if flags.EMPTY or changes | length != 1 or changes[0].config.materialized != 'view'
+        or changes[0].unique_id not in model.depends_on.nodes -%}
+        {{- return(of_changes) -}}
+    {%- endif -%}
+    {%- set messages = spark_cdc._nodes_below(changes[0], 'messages') -%}
+    {%- if messages | length != 1 or messages[0].config.materialized not in spark_cdc._logs()
+        or messages[0].unique_id not in changes[0].depends_on.nodes -%}
+        {{- return(of_changes) -}}
+    {%- endif -%}
+    {{- return({'relation': messages[0].relation_name, 'loaded_at': 'loaded_at', 'is_below_view': true}) -}}
+{%- endmacro -%}
+
+{#- Answered from the log's metadata alone; by Delta only if the query asks for nothing else than the number of rows. -#}
+{%- macro _rows_in_log(log, before, file_format) -%}
+    {%- if before and file_format == 'delta' -%}
+        {%- set count = run_query('select count(*) from ' ~ log.relation).rows[0][0] | int -%}
+        {%- if not log.is_below_view -%}
+            {{- return({'count': count, 'loaded_at': before.loaded_at, 'is_as_before': false}) -}}
+        {%- endif -%}
+        {%- set last = run_query('select unix_micros(max(' ~ log.loaded_at ~ ')) from ' ~ log.relation).rows[0][0] | int -%}
+        {{- return({'count': count, 'loaded_at': last, 'is_as_before': (last, count) == (before.loaded_at, before.count)}) -}}
+    {%- endif -%}
+    {%- set found = run_query(
+        'select unix_micros(max(' ~ log.loaded_at ~ ')), count(*), count(' ~ log.loaded_at ~ ') from ' ~ log.relation
+    ).rows[0] -%}
+    {%- set count, loaded_at = found[1] | int, (found[0] or 0) | int -%}
     {{- return({
-        'loaded_at': loaded_at, 'count': count, 'truncates': truncates, 'commit': state.commit, 'condition': condition,
-        'deleted_keys_gone': deleted_keys_gone, 'pending': pending,
+        'count': count, 'loaded_at': loaded_at,
+        'is_as_before': before and (loaded_at, count, found[2] | int) == (before.loaded_at, before.count, count),
     }) -}}
+{%- endmacro -%}
+
+{%- macro _rows_after(log, loaded_at) -%}
+    {{- return(run_query(
+        'select count(*) from ' ~ log.relation ~ ' where ' ~ log.loaded_at ~ ' > timestamp_micros(' ~ loaded_at ~ ')'
+    ).rows[0][0] | int) -}}
 {%- endmacro -%}
 
 {#-

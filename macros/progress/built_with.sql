@@ -36,13 +36,7 @@
 
 {#- The changes models that a current or history table selects from, directly or through views. -#}
 {%- macro _changes_below(node) -%}
-    {%- set found = [] -%}
-    {%- for id in node.depends_on.nodes if id in graph.nodes -%}
-        {%- for changes in spark_cdc._nodes_upstream(graph.nodes[id], 'changes') if changes not in found -%}
-            {%- do found.append(changes) -%}
-        {%- endfor -%}
-    {%- endfor -%}
-    {{- return(found) -}}
+    {{- return(spark_cdc._nodes_below(node, 'changes')) -}}
 {%- endmacro -%}
 
 {#- The property's text, in hexadecimal digits: Spark hides a property that contains the word token or secret, as a name may. -#}

@@ -45,13 +45,15 @@
 {%- if plain_text -%}
 plain_rows as (
 
-    select
-        *,
+    select *
+    from {{ source }}
+    -- explode, so that a condition on a value does not go below it and repeat all this
+    lateral view explode(array(
         case
             when {{ fmt.may_not_be_plain(columns) }}
                 then transform(array(image, before), row -> transform_values(row, (name, text) -> {{ plain_text | indent(16) }}))
-        end as plain
-    from {{ source }}
+        end
+    )) exploded as plain
 
 ),
 
@@ -136,6 +138,15 @@ typed_changes as (
         {%- if rows.patches %}
         {{ spark_cdc._patches_of(patchable) }} as _cdc_patches,
         {%- endif %}
+        _cdc_error,
+        topic as _cdc_topic,
+        partition as _cdc_partition,
+        offset as _cdc_offset,
+        offsets as _cdc_offsets,
+        loaded_at as _cdc_loaded_at
+    from checked_rows
+    -- explode, so that a condition on errors does not go below the values and repeat them all
+    lateral view explode(array(
         case
             when error is not null then error
             when op = 'truncate' then null
@@ -170,13 +181,8 @@ typed_changes as (
             when wrong_patches is not null then {{ spark_cdc._error_of('patch_of_nested_value', 'wrong_patches') }}
             {%- endif %}
             when unfit is not null then {{ spark_cdc._error_of('invalid_value', unfit_detail) }}
-        end as _cdc_error,
-        topic as _cdc_topic,
-        partition as _cdc_partition,
-        offset as _cdc_offset,
-        offsets as _cdc_offsets,
-        loaded_at as _cdc_loaded_at
-    from checked_rows
+        end
+    )) exploded as _cdc_error
 
 )
 {%- endmacro -%}

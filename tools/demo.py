@@ -61,7 +61,7 @@ def failed(sentence: str, code: int) -> int:
 
 
 def show_models(nodes: list[Any], console: Console) -> None:
-    """Print a few rows of each model tagged `demo`, after its messages; then print the reconciliation."""
+    """Print a few rows of each model tagged `demo`, a table after its messages; then the reconciliation."""
     from pyspark.sql import SparkSession
 
     spark = SparkSession.builder.getOrCreate()  # the one that dbt started
@@ -73,9 +73,8 @@ def show_models(nodes: list[Any], console: Console) -> None:
             if tag in model.tags and model.relation_name:
                 console.print()
                 console.print(Text(f"{model.name}: {' '.join(model.description.split())}", style="bold"))
-                changes = by_id[model.depends_on.nodes[0]]
-                if tag == "demo":
-                    console.print(messages_of(spark, changes, by_id, shown))
+                if model.config.materialized in ("cdc_current", "cdc_history"):
+                    console.print(messages_of(spark, by_id[model.depends_on.nodes[0]], by_id, shown))
                 console.print(as_table(spark, model.name, model.relation_name, limit))
     console.print()
 

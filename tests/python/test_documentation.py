@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
+import io
 import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from dbt_spark_cdc.macros import MacroLibrary
+from rich.console import Console
 
 KAFKA = ["topic", "partition", "offset", "timestamp", "key", "value", "headers"]
 
@@ -150,6 +154,23 @@ def test_an_exposure_says_who_reads_them(manifest: dict[str, Any], models: dict[
         for model in models.values()
         if model["config"]["materialized"] in ("cdc_current", "cdc_history")
     }
+
+
+def test_the_demo_shows_the_messages_of_tables_over_changes(
+    models: dict[str, dict[str, Any]], repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model over other models has no messages of its own, such as the dead letters."""
+    spec = importlib.util.spec_from_file_location("demo", repository / "tools" / "demo.py")
+    assert spec is not None and spec.loader is not None
+    demo = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(demo)
+    shown: list[str] = []
+    monkeypatch.setattr("pyspark.sql.SparkSession.builder", SimpleNamespace(getOrCreate=lambda: None))
+    monkeypatch.setattr(demo, "messages_of", lambda _, changes, *others: shown.append(changes.name) or "")
+    monkeypatch.setattr(demo, "as_table", lambda *_: "")
+    nodes = [json.loads(json.dumps(model), object_hook=lambda part: SimpleNamespace(**part)) for model in models.values()]
+    demo.show_models(nodes, Console(file=io.StringIO()))
+    assert set(shown) == {name for name, model in models.items() if "spark_cdc.changes(" in model["raw_code"]}
 
 
 def test_lines_of_macros_are_short_enough_to_read(macros: list[dict[str, Any]], repository: Path) -> None:

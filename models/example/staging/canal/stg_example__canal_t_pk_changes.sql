@@ -1,4 +1,4 @@
-{{ config(materialized='cdc_append') }}
+{{ config(materialized='view') }}
 {{ spark_cdc.changes(
     messages=ref('stg_example__canal_messages'),
     format='canal',

@@ -1,5 +1,4 @@
--- Stored: Spark plans a query with a condition on a view of Debezium's changes for minutes.
-{{ config(materialized='cdc_append') }}
+{{ config(materialized='view') }}
 {{ spark_cdc.changes(
     messages=ref('stg_example__debezium_messages'),
     format='debezium',

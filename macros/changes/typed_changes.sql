@@ -43,27 +43,21 @@
     {%- set unfit_detail = "concat_ws(', ', " ~ (['unfit'] + scales) | join(', ') ~ ')' if scales else 'unfit' -%}
 {%- set plain_text = fmt.plain_text(columns, fmt.dialect) if rows.plain_text %}
 {%- if plain_text -%}
-plain_rows as (
+plain_changes as (
 
-    select *
+    select
+        * except (image, before, plain),
+        get(plain, 0) as image,
+        get(plain, 1) as before
     from {{ source }}
     -- explode, so that a condition on a value does not go below it and repeat all this
     lateral view explode(array(
         case
             when {{ fmt.may_not_be_plain(columns) }}
                 then transform(array(image, before), row -> transform_values(row, (name, text) -> {{ plain_text | indent(16) }}))
+            else array(image, before)
         end
     )) exploded as plain
-
-),
-
-plain_changes as (
-
-    select
-        * except (image, before, plain),
-        if(plain is null, image, plain[0]) as image,
-        if(plain is null, before, plain[1]) as before
-    from plain_rows
 
 ),
 

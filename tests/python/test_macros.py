@@ -205,9 +205,9 @@ def test_no_query_comes_near_the_depth_at_which_spark_gives_up(
             messages = analyzed(library.messages("raw", name, dialect), 64)
             session.createDataFrame([], messages.schema).createOrReplaceTempView("messages")
             arguments = typed | {"format": name, "dialect": dialect}
-            analyzed(changes(library, relation=None, messages="messages", **arguments), 48)
+            analyzed(changes(library, relation=None, messages="messages", **arguments), 50)
             # Messages and changes in one query: the deepest that a model can be.
-            analyzed(changes(library, **arguments), 94)
+            analyzed(changes(library, **arguments), 97)
 
 
 @pytest.mark.parametrize("version", ["2.4.8", "3.5.1", "3.5.8-amzn-0"])

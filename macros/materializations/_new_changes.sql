@@ -52,7 +52,7 @@
 {#-
     The stored table that says what is new, with its column of the run that wrote a row. It is the messages model if the changes
     are a view right above it: the view itself would have to read all messages to count its rows. A model of the user's own in
-    between may lag behind the messages, so then the changes are asked.
+    between may be older than the messages, so then the changes are asked.
 -#}
 {%- macro _log_of_changes(all_changes) -%}
     {%- set of_changes = {'relation': all_changes, 'loaded_at': '_cdc_loaded_at', 'is_below_view': false} -%}

@@ -6,10 +6,11 @@
 
 {#-
     The names of the differences for which this run rebuilds the stored log of a changes model: arguments, and columns that were
-    added, removed or have another type. None if it appends, as every log over raw messages does.
+    added, removed or have another type. None if it appends, as every log over raw messages does, and in a run with `--empty`, which
+    would empty it.
 -#}
 {%- macro _reasons_to_rebuild_log() -%}
-    {%- if not execute or not spark_cdc._is_incremental_run() or not spark_cdc._follows_its_declaration(model) -%}
+    {%- if not execute or flags.EMPTY or not spark_cdc._is_incremental_run() or not spark_cdc._follows_its_declaration(model) -%}
         {{- return([]) -}}
     {%- endif -%}
     {%- set relation = load_cached_relation(this) -%}

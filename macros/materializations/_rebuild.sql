@@ -2,13 +2,13 @@
     The names of the differences for which this run rebuilds a table; none if the run is incremental. A changes model that follows
     its declaration has all changes as it declares them now: see `_follows_its_declaration`. So after a column was added, or a type,
     an encoding or a source table changed, the table is built from it as for the first time. A table with `on_schema_change` or
-    `full_refresh=false` is not rebuilt by itself.
+    `full_refresh=false` is not rebuilt by itself, nor any in a run with `--empty`.
 
     The changes model has to be part of the run: what is in the lake may still be the earlier declaration.
 -#}
 {%- macro _reasons_to_rebuild(table, existing_relation) -%}
     {%- set changes = spark_cdc._rebuilt_changes_below() -%}
-    {%- if changes is none -%}
+    {%- if changes is none or flags.EMPTY -%}
         {{- return([]) -}}
     {%- endif -%}
     {%- set reasons = [] -%}

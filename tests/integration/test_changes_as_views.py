@@ -83,6 +83,8 @@ class Runs:
 
     runs: list[Run] = field(default_factory=list)
     found: list[dict[str, list[dict[str, Any]]]] = field(default_factory=list)
+    # After a run with --empty, before the second one.
+    kept: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     alone: Run | None = None
     # A run in which the topic brought a message of another table only, and how many messages the tables have read then.
     of_others: Run | None = None
@@ -109,6 +111,15 @@ def runs(lake: Lake, new_project: Callable[..., Project]) -> Runs:
             f"models/{name}_changes.sql": CHANGES.format(kind=KINDS[name], columns=columns) for name in FOLLOW
         })  # fmt: skip
 
+    def rows_of(columns: dict[str, str]) -> dict[str, list[dict[str, Any]]]:
+        versions = {"current": "1", "history": "valid_from, valid_to, _cdc_is_deleted"}
+        return {
+            f"{name}_{table}": lake.rows(
+                f"select {', '.join(columns)}, {versions[table]} from {SCHEMA}.{name}_{table} order by all"
+            )
+            for name in KINDS for table in TABLES
+        }  # fmt: skip
+
     for number, landing in enumerate(landings):
         lake.land_again("topic", landing, schema="raw_views")
         if number == 1:
@@ -117,15 +128,10 @@ def runs(lake: Lake, new_project: Callable[..., Project]) -> Runs:
                 "run", "--select", *(f"{name}_{table}" for name in FOLLOW for table in TABLES)
             )
             declare(COLUMNS)
+            project.dbt("run", "--empty")
+            done.kept = rows_of(FIRST_COLUMNS)
         done.runs.append(project.run())
-        names = ["id", "qty"] if number == 0 else list(COLUMNS)
-        done.found.append({
-            f"{name}_{table}": lake.rows(
-                f"select {', '.join(names)}, {'valid_from, valid_to, _cdc_is_deleted' if table == 'history' else '1'} "
-                f"from {SCHEMA}.{name}_{table} order by all"
-            )
-            for name in KINDS for table in TABLES
-        })  # fmt: skip
+        done.found.append(rows_of(FIRST_COLUMNS if number == 0 else COLUMNS))
     other = dataworks.Table("others", TABLE.columns)
     insert = dataworks.Change("insert", 1000, after={"id": 1, "name": "other", "qty": 1})
     offsets = range(len(messages), len(messages) + 9)
@@ -176,3 +182,10 @@ def test_messages_of_other_tables_are_read_once(runs: Runs, table: str) -> None:
     assert runs.of_others.messages[f"viewed_{table}"] == "nothing new"
     noted, messages = runs.read[table]
     assert noted == messages
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("name", FOLLOW)
+def test_a_run_without_rows_rebuilds_nothing(runs: Runs, name: str, table: str) -> None:
+    """With `--empty` dbt reads no row: a rebuild would leave an empty table."""
+    assert runs.kept[f"{name}_{table}"] == runs.found[0][f"{name}_{table}"]

@@ -108,7 +108,9 @@ def test_the_models_of_the_readme_are_those_of_the_tutorial() -> None:
 def test_each_run_says_what_it_did(lake: Lake, new_project: Callable[..., Project]) -> None:
     """In dbt's line of each model, in words and counts; and in the run summary, by table."""
     models = {name: text for name, text in MODELS.items() if "letters" not in name}
-    models[f"models/{STORED}.sql"] = MODELS[CHANGES].replace("materialized='view'", "materialized='cdc_append'")
+    models[f"models/{STORED}.sql"] = MODELS[CHANGES].replace(
+        "materialized='view'", "materialized='cdc_append'"
+    )
     project = new_project("readme_runs", models)
     lake.create_raw("raw", schema="shop")
 

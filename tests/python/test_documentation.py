@@ -168,7 +168,10 @@ def test_the_demo_shows_the_messages_of_tables_over_changes(
     monkeypatch.setattr("pyspark.sql.SparkSession.builder", SimpleNamespace(getOrCreate=lambda: None))
     monkeypatch.setattr(demo, "messages_of", lambda _, changes, *others: shown.append(changes.name) or "")
     monkeypatch.setattr(demo, "as_table", lambda *_: "")
-    nodes = [json.loads(json.dumps(model), object_hook=lambda part: SimpleNamespace(**part)) for model in models.values()]
+    nodes = [
+        json.loads(json.dumps(model), object_hook=lambda part: SimpleNamespace(**part))
+        for model in models.values()
+    ]
     demo.show_models(nodes, Console(file=io.StringIO()))
     assert set(shown) == {name for name, model in models.items() if "spark_cdc.changes(" in model["raw_code"]}
 

@@ -10,7 +10,7 @@
     would empty it.
 -#}
 {%- macro _reasons_to_rebuild_log() -%}
-    {%- if not execute or flags.EMPTY or not spark_cdc._is_incremental_run() or not spark_cdc._follows_its_declaration(model) -%}
+    {%- if not execute or not spark_cdc._is_incremental_run() or flags.EMPTY or not spark_cdc._follows_its_declaration(model) -%}
         {{- return([]) -}}
     {%- endif -%}
     {%- set relation = load_cached_relation(this) -%}

@@ -7,7 +7,6 @@
     spark_cdc.key           of changes: the key
     spark_cdc.raw_columns   of both: the columns of a message in raw
     spark_cdc.arguments     of both: the arguments that their rows depend on, name -> text: see `_built_with`
-    spark_cdc.types         of changes: column -> type
 -#}
 {%- macro _note_kind(kind, facts={}) -%}
     {%- do config(meta=dict({'spark_cdc': kind}, **facts)) -%}

@@ -76,19 +76,19 @@
             'changes', 'key', name, columns.keys() | list, 'Declare it in `columns`, or take it out of `key`.'
         ) -%}
     {%- endfor -%}
-    {%- set types = {} -%}
-    {%- for column in parsed_columns -%}
-        {%- do types.update({column.name: column.type}) -%}
-    {%- endfor -%}
     {%- do spark_cdc._note_kind('changes', {
         'spark_cdc.key': key, 'spark_cdc.raw_columns': raw_columns or {}, 'spark_cdc.arguments': spark_cdc._as_noted({
             'format': format, 'dialect': fmt.dialect, 'database': database, 'schema': schema,
             'table': table, 'key': key, 'time_zone': time_zone,
         }, raw_columns, parsed_columns),
-        'spark_cdc.types': types,
     }) -%}
     {%- do spark_cdc._require_spark('changes') -%}
-    {%- set rebuilt_for = spark_cdc._reasons_to_rebuild_log() -%}
+    {%- set types = {} -%}
+    {%- for column in parsed_columns -%}
+        {%- do types.update({column.name: column.type}) -%}
+    {%- endfor -%}
+    {%- set rebuilt_for = spark_cdc._reasons_to_rebuild_log(types) -%}
+    {%- set appends = not rebuilt_for and spark_cdc._is_incremental_run() -%}
     {%- if not rebuilt_for -%}
         {%- do spark_cdc._refuse_append_of_other_arguments('changes') -%}
     {%- endif -%}
@@ -102,8 +102,7 @@
         {%- do spark_cdc._require_format_of_messages(fmt, messages) -%}
     {%- endif -%}
     {%- set reading = spark_cdc._columns_to_read(
-        parsed_columns, key, spark_cdc._has_source_table(database, schema, table),
-        fmt.rows.patches is not none, appends=not rebuilt_for
+        parsed_columns, types, key, spark_cdc._has_source_table(database, schema, table), fmt.rows.patches is not none, appends
     ) -%}
     {%- if spark_cdc._is_run() and (rebuilt_for or spark_cdc._is_full_refresh()) -%}
         {%- do spark_cdc._refuse_history_loss(
@@ -113,9 +112,8 @@
         ) -%}
     {%- endif -%}
     {%- set query = spark_cdc._as_stored(adapter.dispatch('changes', 'spark_cdc')(
-        relation, fmt, table, key, reading.columns, database, schema, messages, raw_columns, time_zone,
-        appends=not rebuilt_for and spark_cdc._is_incremental_run()
-    ), reading) -%}
+        relation, fmt, table, key, reading.columns, database, schema, messages, raw_columns, time_zone, appends
+    ), reading) ~ spark_cdc._rebuilt_for_comment(rebuilt_for) -%}
     {%- do spark_cdc._require_functions('changes', format, query) -%}
     {{- return(query) -}}
 {%- endmacro -%}
@@ -143,13 +141,13 @@
 {%- endmacro -%}
 
 {%- macro default__changes(
-    relation, fmt, table, key, columns, database, schema, messages, raw_columns, time_zone, appends=false
+    relation, fmt, table, key, columns, database, schema, messages, raw_columns, time_zone, appends
 ) -%}
     {%- do spark_cdc._only_spark('changes') -%}
 {%- endmacro -%}
 
 {%- macro spark__changes(
-    relation, fmt, table, key, columns, database, schema, messages, raw_columns, time_zone, appends=false
+    relation, fmt, table, key, columns, database, schema, messages, raw_columns, time_zone, appends
 ) -%}
     {%- set is_kept = spark_cdc._is_log() -%}
     {%- set of_this_table = spark_cdc._name_condition(database, schema, table) -%}

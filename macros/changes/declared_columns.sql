@@ -10,18 +10,14 @@
 
     Only a run alters the table: dbt compile, test or docs show the query of the model as it is written.
 -#}
-{%- macro _columns_to_read(columns, key, has_source_table, has_patches, appends=true) -%}
+{%- macro _columns_to_read(columns, types, key, has_source_table, has_patches, appends) -%}
     {%- set as_declared = {
         'columns': columns, 'undeclared': {}, 'before': none, 'has_source_table': has_source_table, 'has_patches': has_patches,
     } -%}
-    {%- if not appends or not spark_cdc._is_run() or not spark_cdc._is_incremental_run() -%}
+    {%- if not appends or not spark_cdc._is_run() -%}
         {{- return(as_declared) -}}
     {%- endif -%}
     {%- set policy = spark_cdc._on_schema_change('changes', config.get('on_schema_change')) -%}
-    {%- set declared = {} -%}
-    {%- for column in columns -%}
-        {%- do declared.update({column.name: column.type}) -%}
-    {%- endfor -%}
     {%- set relation = load_cached_relation(this) -%}
     {%- set file_format = spark_cdc._file_format(relation) -%}
     {%- set stored = spark_cdc._stored_changes(relation) -%}
@@ -39,9 +35,9 @@
             ~ ' the column _cdc_patches. Rebuild the tables: dbt run --full-refresh --select ' ~ model.name ~ '+'
         ) -%}
     {%- endif -%}
-    {%- set found = spark_cdc._schema_differences(declared, stored.columns, file_format) -%}
+    {%- set found = spark_cdc._schema_differences(types, stored.columns, file_format) -%}
     {%- if found.values() | select | list -%}
-        {%- do spark_cdc._judge_schema('changes', policy, found, declared, stored.columns, relation, key) -%}
+        {%- do spark_cdc._judge_schema('changes', policy, found, types, stored.columns, relation, key) -%}
         {%- do spark_cdc._refuse_partly_added(policy, found, stored, relation, file_format) -%}
         {%- do spark_cdc._evolve_table(
             relation, policy, found, file_format, "_cdc_op in ('insert', 'update', 'snapshot')",
@@ -50,7 +46,7 @@
         {%- set stored = spark_cdc._stored_changes(relation) -%}
     {%- endif -%}
     {%- set undeclared = {} -%}
-    {%- for name, type in stored.columns.items() if name not in declared -%}
+    {%- for name, type in stored.columns.items() if name not in types -%}
         {%- do undeclared.update({name: type}) -%}
     {%- endfor -%}
     {{- return({

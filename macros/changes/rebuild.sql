@@ -5,26 +5,45 @@
 -#}
 
 {#-
-    The names of the differences for which this run rebuilds the stored log of a changes model: arguments, and columns that were
-    added, removed or have another type. None if it appends, as every log over raw messages does, and in a run with `--empty`, which
-    would empty it.
+    The names of the differences for which this run rebuilds the stored log of a changes model; none if it appends, as every log
+    over raw messages does, and in a run with `--empty`, which would empty it.
 -#}
-{%- macro _reasons_to_rebuild_log() -%}
+{%- macro _reasons_to_rebuild_log(types) -%}
     {%- if not execute or not spark_cdc._is_incremental_run() or flags.EMPTY or not spark_cdc._follows_its_declaration(model) -%}
         {{- return([]) -}}
     {%- endif -%}
     {%- set relation = load_cached_relation(this) -%}
-    {%- set reasons = [] -%}
-    {%- for name in spark_cdc._built_otherwise(relation) -%}
-        {%- do reasons.append(name | replace('columns.', '')) -%}
+    {{- return(spark_cdc._declared_otherwise(relation, types, spark_cdc._stored_changes(relation).columns)) -}}
+{%- endmacro -%}
+
+{#-
+    The names of the arguments that differ from those that a table was built with, and of the columns that were added, removed or
+    have another type. `types` and `stored`: column -> type, in the model and in the table.
+-#}
+{%- macro _declared_otherwise(relation, types, stored, leaves_out=[]) -%}
+    {%- set names = [] -%}
+    {%- for name in spark_cdc._built_otherwise(relation) if name not in leaves_out -%}
+        {%- do names.append(name | replace('columns.', '')) -%}
     {%- endfor -%}
-    {%- set differences = spark_cdc._schema_differences(
-        model.config.meta['spark_cdc.types'], spark_cdc._stored_changes(relation).columns, spark_cdc._file_format(relation)
-    ) -%}
-    {%- for names in differences.values() -%}
-        {%- do reasons.extend(names) -%}
+    {%- for columns in spark_cdc._schema_differences(types, stored, spark_cdc._file_format(relation)).values() -%}
+        {%- do names.extend(columns) -%}
     {%- endfor -%}
-    {{- return(reasons | unique | list) -}}
+    {{- return(names | unique | list) -}}
+{%- endmacro -%}
+
+{#-
+    A model can pass nothing but its query to its materialization, so a query that rebuilds the log says so in a comment. To decide
+    a second time would not do: if another run has rebuilt the log meanwhile, the query of an append would replace all of it. The
+    comment names the run, so that no column's name can look like it.
+-#}
+{%- macro _rebuilt_for_comment(names) -%}
+    {%- set shown = names | join(', ') | replace('*/', '* /') | replace('/*', '/ *') -%}
+    {{- return('\n/* spark_cdc.rebuilt_for ' ~ invocation_id ~ ' ' ~ shown ~ ' */' if names else '') -}}
+{%- endmacro -%}
+
+{#- The names in that comment as one text; '' if the query appends. -#}
+{%- macro _rebuilt_for(sql) -%}
+    {{- return((modules.re.findall('/\\* spark_cdc\\.rebuilt_for ' ~ invocation_id ~ ' (.+?) \\*/', sql) + [''])[0]) -}}
 {%- endmacro -%}
 
 {#- Whether a changes model always has what it declares now: as a view, or as a log that is rebuilt. -#}

@@ -102,8 +102,7 @@
             {{ spark_cdc._set_read(target_relation, read, commit, spark_cdc._built_with_text(spark_cdc._built_with(model))) }}
         {%- endcall -%}
     {%- endif -%}
-    {%- set outcome = spark_cdc._outcome_of_table(target_relation, read, is_first, rows) -%}
-    {%- do spark_cdc._show_outcome(('rebuilt for ' ~ rebuilt_for | join(', ') ~ ', ' if rebuilt_for else '') ~ outcome) -%}
+    {%- do spark_cdc._show_outcome(spark_cdc._outcome_of_table(target_relation, read, is_first, rows), rebuilt_for | join(', ')) -%}
     {%- do apply_grants(target_relation, config.get('grants'), should_revoke(existing_relation, is_first)) -%}
     {%- do persist_docs(target_relation, model) -%}
 

@@ -52,12 +52,12 @@
 {#-
     The stored table that says what is new, with its column of the run that wrote a row. It is the messages model if the changes
     are a view right above it: the view itself would have to read all messages to count its rows. A model of the user's own in
-    between may be older than the messages, so then the changes are asked.
+    between may be older than the messages, and with `--defer` the view may read others, so then the changes are asked.
 -#}
 {%- macro _log_of_changes(all_changes) -%}
     {%- set of_changes = {'relation': all_changes, 'loaded_at': '_cdc_loaded_at', 'is_below_view': false} -%}
-    {%- set changes = spark_cdc._changes_below(model) -%}
-    {%- if flags.EMPTY or changes | length != 1 or changes[0].config.materialized != 'view'
+    {%- set changes = spark_cdc._nodes_below(model, 'changes') -%}
+    {%- if flags.EMPTY or flags.DEFER or changes | length != 1 or changes[0].config.materialized != 'view'
         or changes[0].unique_id not in model.depends_on.nodes -%}
         {{- return(of_changes) -}}
     {%- endif -%}

@@ -1,11 +1,12 @@
 {#-
     A sentence about what a run did to a model's table: dbt shows the message of the statement `main` in its own line of the
     model, instead of Spark's OK, and keeps it in run_results.json. It has counts, error codes and names that models declare,
-    and nothing of a message.
+    and nothing of a message. `rebuilt_for`: the names of the differences for which the table was built again.
 -#}
-{%- macro _show_outcome(outcome) -%}
+{%- macro _show_outcome(outcome, rebuilt_for='') -%}
+    {%- set message = ('rebuilt for ' ~ rebuilt_for ~ ', ' if rebuilt_for else '') ~ outcome -%}
     {#- dbt's defaults of the other two are types, which its log cannot write -#}
-    {%- do store_raw_result(name='main', message=outcome, code=none, rows_affected=none) -%}
+    {%- do store_raw_result(name='main', message=message, code=none, rows_affected=none) -%}
 {%- endmacro -%}
 
 {#- For a `cdc_append`, after its rows were written. -#}

@@ -11,26 +11,21 @@
     {%- if changes is none or flags.EMPTY -%}
         {{- return([]) -}}
     {%- endif -%}
-    {%- set reasons = [] -%}
-    {%- for name in spark_cdc._built_otherwise(existing_relation) if name not in spark_cdc._own_options() -%}
-        {%- do reasons.append(name | replace('columns.', '')) -%}
-    {%- endfor -%}
-    {%- set stored = spark_cdc._stored_source_columns(table, existing_relation) -%}
-    {%- for names in spark_cdc._schema_differences(table.types, stored, spark_cdc._file_format(existing_relation)).values() -%}
-        {%- do reasons.extend(names) -%}
-    {%- endfor -%}
+    {%- set reasons = spark_cdc._declared_otherwise(
+        existing_relation, table.types, spark_cdc._stored_source_columns(table, existing_relation), spark_cdc._own_options()
+    ) -%}
     {%- if reasons and changes.unique_id not in selected_resources -%}
         {%- do exceptions.raise_compiler_error(
-            'spark_cdc.' ~ table.materialization ~ ': model ' ~ model.name ~ ' has to be rebuilt for ' ~ reasons | unique | join(', ')
+            'spark_cdc.' ~ table.materialization ~ ': model ' ~ model.name ~ ' has to be rebuilt for ' ~ reasons | join(', ')
             ~ ', and its changes model is not part of this run. Run both: dbt run --select ' ~ changes.name ~ '+'
         ) -%}
     {%- endif -%}
-    {{- return(reasons | unique | list) -}}
+    {{- return(reasons) -}}
 {%- endmacro -%}
 
 {#- The one changes model that this table selects from, if it follows its declaration and the table may be rebuilt. -#}
 {%- macro _rebuilt_changes_below() -%}
-    {%- set changes = spark_cdc._changes_below(model) -%}
+    {%- set changes = spark_cdc._nodes_below(model, 'changes') -%}
     {%- set is_followed = changes | length == 1 and spark_cdc._follows_its_declaration(changes[0]) -%}
     {{- return(changes[0] if is_followed and spark_cdc._may_be_rebuilt(model) else none) -}}
 {%- endmacro -%}

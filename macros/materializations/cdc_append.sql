@@ -11,8 +11,9 @@
     {%- set file_format = spark_cdc._log_config(config) -%}
     {%- set existing_relation = load_cached_relation(this) -%}
     {%- set target_relation = this.incorporate(type='table') -%}
-    {%- set rebuilt_for = spark_cdc._reasons_to_rebuild_log() if spark_cdc._kind_of(model) == 'changes' else [] -%}
-    {%- set is_first = existing_relation is none or should_full_refresh() or rebuilt_for | length > 0 -%}
+    {%- set rebuilt_for = spark_cdc._rebuilt_for(sql) -%}
+    {%- set is_first = existing_relation is none or should_full_refresh() or rebuilt_for != '' -%}
+    {%- set is_nothing_new = not is_first and spark_cdc._is_nothing_new(sql) -%}
     {%- do spark_cdc._refuse_other_kind('cdc_append', existing_relation, file_format, is_first) -%}
 
     {{ run_hooks(pre_hooks) }}
@@ -20,7 +21,7 @@
     {%- call statement('main') -%}
         {%- if is_first -%}
             {{ spark_cdc._create_table(target_relation, sql, file_format) }}
-        {%- elif spark_cdc._is_nothing_new(sql) -%}
+        {%- elif is_nothing_new -%}
             select 'nothing new'
         {%- else -%}
             {{ spark_cdc._append(target_relation, sql) }}
@@ -30,12 +31,11 @@
         {%- do persist_constraints(target_relation, model) -%}
     {%- else -%}
         {%- do spark_cdc._note_read_positions(target_relation, sql, file_format) -%}
-        {%- if not spark_cdc._is_nothing_new(sql) -%}
+        {%- if not is_nothing_new -%}
             {%- do spark_cdc._note_built_with(target_relation) -%}
         {%- endif -%}
     {%- endif -%}
-    {%- set outcome = spark_cdc._outcome_of_log(target_relation, not is_first and spark_cdc._is_nothing_new(sql)) -%}
-    {%- do spark_cdc._show_outcome(('rebuilt for ' ~ rebuilt_for | join(', ') ~ ', ' if rebuilt_for else '') ~ outcome) -%}
+    {%- do spark_cdc._show_outcome(spark_cdc._outcome_of_log(target_relation, is_nothing_new), rebuilt_for) -%}
     {%- do apply_grants(target_relation, config.get('grants'), should_revoke(existing_relation, is_first)) -%}
     {%- do persist_docs(target_relation, model) -%}
 

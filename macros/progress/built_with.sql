@@ -20,7 +20,7 @@
         {%- set value = node.config.get(name) or default -%}
         {%- do built_with.update({name: value | sort | join(', ') if spark_cdc._is_list(value) else value | string}) -%}
     {%- endfor -%}
-    {%- set changes = spark_cdc._changes_below(node) -%}
+    {%- set changes = spark_cdc._nodes_below(node, 'changes') -%}
     {%- if changes | length == 1 -%}
         {%- do built_with.update(changes[0].config.meta.get('spark_cdc.arguments', {})) -%}
     {%- endif -%}
@@ -32,11 +32,6 @@
     {{- return({
         'unique_key': [], 'track_columns': [], 'keep_unchanged': false, 'hard_deletes': 'new_record', 'source_tables_share_keys': false,
     }) -}}
-{%- endmacro -%}
-
-{#- The changes models that a current or history table selects from, directly or through views. -#}
-{%- macro _changes_below(node) -%}
-    {{- return(spark_cdc._nodes_below(node, 'changes')) -}}
 {%- endmacro -%}
 
 {#- The property's text, in hexadecimal digits: Spark hides a property that contains the word token or secret, as a name may. -#}
@@ -88,7 +83,7 @@
         {%- set argument, part = (name ~ '.').split('.', 1) -%}
         {%- set part = ' for `' ~ part[:-1] ~ '`' if part else '' -%}
         {%- set is_of_changes = spark_cdc._kind_of(model) in ['cdc_current', 'cdc_history'] and name not in spark_cdc._own_options() -%}
-        {%- set built = spark_cdc._changes_below(model)[0].name if is_of_changes else model.name -%}
+        {%- set built = spark_cdc._nodes_below(model, 'changes')[0].name if is_of_changes else model.name -%}
         {%- do spark_cdc._raise(
             macro, argument, 'what the rows of ' ~ relation ~ ' were made with, ' ~ spark_cdc._show(value or none) ~ part,
             spark_cdc._show(built_with[name] or none) ~ part,

@@ -131,6 +131,7 @@ class Changes:
             None,
             RAW_COLUMNS,
             "UTC",
+            False,  # nothing is stored that the rows are appended to
         )
         query = f"""select _cdc_partition as partition,
             case when _cdc_op is not null then

@@ -38,7 +38,7 @@ delta: setup-dev ## Tell the story of a user's project on Delta, which takes lon
 	@SPARK_CDC_LAKES=delta $(BIN)/pytest tests/integration/test_days.py tests/integration/test_whole_rows.py
 
 ansi: setup-dev ## Tell it with Spark's ANSI mode on, which dbt-spark turns off in its own sessions
-	@SPARK_CDC_ANSI=1 $(BIN)/pytest tests/python/test_bad_input.py tests/python/test_captures.py tests/python/test_peer_cases.py
+	@SPARK_CDC_ANSI=1 $(BIN)/pytest tests/python/test_golden.py tests/python/test_bad_input.py tests/python/test_captures.py tests/python/test_peer_cases.py
 	@SPARK_CDC_ANSI=1 $(BIN)/pytest tests/integration tests/operations tests/convergence
 
 spark40: setup-dev ## Read all golden cases on Spark 4.0, which is downloaded (half a gigabyte)

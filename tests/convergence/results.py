@@ -61,7 +61,7 @@ class Results:
     def __init__(self, lake: Lake) -> None:
         self.lake = lake
         self.logs = many_logs(COUNT)
-        names = list(KINDS) if LONG_RUN or lake.file_format == "iceberg" else ["current", "history"]
+        names = list(KINDS) if LONG_RUN or lake.file_format == "iceberg" else ["history"]
         self.bad = play(lake, self.logs, [KINDS[name] for name in names])
 
     def must_be_played(self, name: str) -> None:

@@ -46,6 +46,13 @@ def workers(siege: Siege) -> Iterator[tuple[Worker, Worker]]:
         second.is_gone()
 
 
+@pytest.fixture(scope="module")
+def third(siege: Siege) -> Iterator[Worker]:
+    """A process that no test kills: the first run of each costs a minute."""
+    with running(siege) as worker:
+        yield worker
+
+
 def must_be_right(siege: Siege, worker: Worker) -> None:
     """After one more plain run, current and history equal the reference, and nothing else is left."""
     worker.must_run()
@@ -72,7 +79,7 @@ def test_two_runs_at_once(siege: Siege, workers: tuple[Worker, Worker]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("slow_run_dies", [False, True], ids=["slow run ends", "slow run dies"])
 def test_rows_computed_before_another_run_wrote(
-    siege: Siege, workers: tuple[Worker, Worker], slow_run_dies: bool
+    siege: Siege, workers: tuple[Worker, Worker], third: Worker, slow_run_dies: bool
 ) -> None:
     """The worst that can happen: a slow run writes old rows over those of a run that began later.
 
@@ -96,8 +103,7 @@ def test_rows_computed_before_another_run_wrote(
     slow.tell(run=["run", "--exclude", "profiles_history"], stops=stops)
     has_rows.wait_until_reached()
     siege.workload.happens(table.update(key + 3, {"id": key, "name": "third", "bio": "b"}))
-    with running(siege) as feeder:
-        feeder.must_run(["run", "--exclude", "profiles", "profiles_history"])
+    third.must_run(["run", "--exclude", "profiles", "profiles_history"])
     has_looked.open()
     assert quick.answer()["success"]
     has_rows.open()
@@ -115,19 +121,18 @@ def test_rows_computed_before_another_run_wrote(
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ["stg_messages", "stg_profiles_changes"])
 def test_one_plain_build_heals_what_two_builds_appended(
-    siege: Siege, workers: tuple[Worker, Worker], model: str
+    siege: Siege, workers: tuple[Worker, Worker], third: Worker, model: str
 ) -> None:
     """Both have read the same messages before one of them appends: the second copies count once."""
     _, quick = workers
     siege.workload.goes_on()
     has_read = Gate(siege, f"has_read_for_{model}")
-    # A worker of its own: the slow one of the tests above is dead.
-    with running(siege) as slow:
-        slow.tell(run=BUILD, stops=[has_read.at("insert into", "before", model)])
-        has_read.wait_until_reached()
-        quick.must_run(BUILD)
-        has_read.open()
-        assert slow.answer() is not None
+    # The slow one of the tests above is dead.
+    third.tell(run=BUILD, stops=[has_read.at("insert into", "before", model)])
+    has_read.wait_until_reached()
+    quick.must_run(BUILD)
+    has_read.open()
+    assert third.answer() is not None
 
     offsets = [row.get("_cdc_offset", row.get("offset")) for row in quick.tables()[model]]
     assert len(set(offsets)) < len(offsets), "nothing was appended twice: this test shows nothing"

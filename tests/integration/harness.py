@@ -1,6 +1,6 @@
 """A user's dbt project and the Spark session of its runs: one JVM for all integration tests.
 
-`Project` is a copy of tests/integration/project in a folder of its own. Its dbt runs in this process, so
+`Project` is a copy of integration_tests/ in a folder of its own. Its dbt runs in this process, so
 that the tests can fill raw tables and read results in the very session that dbt-spark uses.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-USER_PROJECT = Path(__file__).resolve().parent / "project"
+USER_PROJECT = REPOSITORY / "integration_tests"
 # Lake, which is also the file format and the target of the profile -> its jars.
 JARS = {
     "iceberg": ("iceberg-spark-runtime-4.1_2.13-1.12.0.jar", "sqlite-jdbc-3.50.3.0.jar"),
@@ -105,9 +106,11 @@ class Project:
     ) -> None:
         shutil.copytree(template, folder, ignore=shutil.ignore_patterns("dbt_packages", "target", "logs"))
         packages = folder / "packages.yml"
-        installed = packages.read_text()
-        assert "local: ../../..\n" in installed
-        packages.write_text(installed.replace("../../..", str(REPOSITORY)))
+        installed, replaced = re.subn(
+            r"local: (?:\.\./)*\.\.\n", f"local: {REPOSITORY}\n", packages.read_text()
+        )
+        assert replaced == 1
+        packages.write_text(installed)
         self.folder = folder
         self.schema = schema
         if models is not None:

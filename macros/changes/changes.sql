@@ -89,7 +89,9 @@
     {%- endfor -%}
     {%- set rebuilt_for = spark_cdc._reasons_to_rebuild_log(types) -%}
     {%- set appends = not rebuilt_for and spark_cdc._is_incremental_run() -%}
-    {%- if not rebuilt_for -%}
+    {%- if rebuilt_for -%}
+        {%- do spark_cdc._note_state('rebuild', rebuilt_for) -%}
+    {%- else -%}
         {%- do spark_cdc._refuse_append_of_other_arguments('changes') -%}
     {%- endif -%}
     {%- if messages is none -%}
@@ -113,7 +115,7 @@
     {%- endif -%}
     {%- set query = spark_cdc._as_stored(adapter.dispatch('changes', 'spark_cdc')(
         relation, fmt, table, key, reading.columns, database, schema, messages, raw_columns, time_zone, appends
-    ), reading) ~ spark_cdc._rebuilt_for_comment(rebuilt_for) -%}
+    ), reading) -%}
     {%- do spark_cdc._require_functions('changes', format, query) -%}
     {{- return(query) -}}
 {%- endmacro -%}
@@ -163,6 +165,7 @@
         {%- if not reading.partitions and spark_cdc._is_run() -%}
             {{- return(spark_cdc._nothing_new()) -}}
         {%- endif -%}
+        {%- do spark_cdc._note_state('append', read_positions=reading.positions_after) -%}
         {%- set reading = reading if reading.partitions else none -%}
     {%- endif -%}
     {%- set parts = spark_cdc._parts_to_type(fmt, columns) -%}
@@ -218,7 +221,6 @@ left anti join read_again
     and typed_changes._cdc_partition = read_again.partition
     and typed_changes._cdc_offset = read_again.offset
 {%- endif %}
-{{ reading.read_positions_comment if reading }}
 {%- endmacro -%}
 
 {#-

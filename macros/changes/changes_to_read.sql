@@ -29,7 +29,7 @@
     {{- return({
         'partitions': partitions, 'positions_read': positions_read, 'counts_copies': false, 'read_again': read_again,
         'read_again_query': queries | join('\n\nunion\n\n'),
-        'read_positions_comment': spark_cdc._read_positions_comment(read_before, partitions),
+        'positions_after': spark_cdc._positions_after(read_before, partitions),
     }) -}}
 {%- endmacro -%}
 

@@ -31,21 +31,6 @@
     {{- return(names | unique | list) -}}
 {%- endmacro -%}
 
-{#-
-    A model can pass nothing but its query to its materialization, so a query that rebuilds the log says so in a comment. To decide
-    a second time would not do: if another run has rebuilt the log meanwhile, the query of an append would replace all of it. The
-    comment names the run, so that no column's name can look like it.
--#}
-{%- macro _rebuilt_for_comment(names) -%}
-    {%- set shown = names | join(', ') | replace('*/', '* /') | replace('/*', '/ *') -%}
-    {{- return('\n/* spark_cdc.rebuilt_for ' ~ invocation_id ~ ' ' ~ shown ~ ' */' if names else '') -}}
-{%- endmacro -%}
-
-{#- The names in that comment as one text; '' if the query appends. -#}
-{%- macro _rebuilt_for(sql) -%}
-    {{- return((modules.re.findall('/\\* spark_cdc\\.rebuilt_for ' ~ invocation_id ~ ' (.+?) \\*/', sql) + [''])[0]) -}}
-{%- endmacro -%}
-
 {#- Whether a changes model always has what it declares now: as a view, or as a log that is rebuilt. -#}
 {%- macro _follows_its_declaration(node) -%}
     {%- set reads_messages = spark_cdc._nodes_below(node, 'messages') | length > 0 -%}

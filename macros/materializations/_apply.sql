@@ -43,6 +43,7 @@
     {%- set is_first = is_first or rebuilt_for | length > 0 -%}
     {%- set read = spark_cdc._changes_to_apply(table, all_changes, existing_relation, settings.file_format, is_first) -%}
     {%- if is_first -%}
+        {%- do spark_cdc._log_state('rebuild' if rebuilt_for else 'first_build') -%}
         {#-
             Rows of another source table have offsets that the changes do not have: the changes model itself compares with raw.
         -#}
@@ -81,10 +82,14 @@
             ) -%}
             {%- set read = dict(read, pending=dict(read.pending, are_whole=false)) -%}
         {%- endif -%}
+        {%- set state = 'nothing_new' -%}
         {%- if has_pending_changes -%}
             {%- set to_write = [table, read, all_changes, target_relation, settings.file_format, temporaries] -%}
-            {%- set rows = spark_cdc._newest_rows(*to_write) or spark_cdc._changed_rows(*to_write) -%}
+            {%- set newest_rows = spark_cdc._newest_rows(*to_write) -%}
+            {%- set rows = newest_rows or spark_cdc._changed_rows(*to_write) -%}
+            {%- set state = 'newest_rows' if newest_rows else 'replay_all' if read.condition == 'true' else 'changed_rows' -%}
         {%- endif -%}
+        {%- do spark_cdc._log_state(state) -%}
         {%- call statement('main') -%}
             {{ spark_cdc._merge(table, rows, target_relation) if rows else "select 'no row changes'" }}
         {%- endcall -%}

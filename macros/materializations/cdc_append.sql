@@ -11,9 +11,9 @@
     {%- set file_format = spark_cdc._log_config(config) -%}
     {%- set existing_relation = load_cached_relation(this) -%}
     {%- set target_relation = this.incorporate(type='table') -%}
-    {%- set rebuilt_for = spark_cdc._rebuilt_for(sql) -%}
-    {%- set is_first = existing_relation is none or should_full_refresh() or rebuilt_for != '' -%}
-    {%- set is_nothing_new = not is_first and spark_cdc._is_nothing_new(sql) -%}
+    {%- set run = spark_cdc._noted_state(existing_relation is none or should_full_refresh()) -%}
+    {%- set is_first = run.state in ['first_build', 'rebuild'] -%}
+    {%- do spark_cdc._log_state(run.state) -%}
     {%- do spark_cdc._refuse_other_kind('cdc_append', existing_relation, file_format, is_first) -%}
 
     {{ run_hooks(pre_hooks) }}
@@ -21,7 +21,7 @@
     {%- call statement('main') -%}
         {%- if is_first -%}
             {{ spark_cdc._create_table(target_relation, sql, file_format) }}
-        {%- elif is_nothing_new -%}
+        {%- elif run.state == 'nothing_new' -%}
             select 'nothing new'
         {%- else -%}
             {{ spark_cdc._append(target_relation, sql) }}
@@ -30,12 +30,14 @@
     {%- if is_first -%}
         {%- do persist_constraints(target_relation, model) -%}
     {%- else -%}
-        {%- do spark_cdc._note_read_positions(target_relation, sql, file_format) -%}
-        {%- if not is_nothing_new -%}
+        {%- do spark_cdc._note_read_positions(target_relation, run.read_positions, file_format) -%}
+        {%- if run.state == 'append' -%}
             {%- do spark_cdc._note_built_with(target_relation) -%}
         {%- endif -%}
     {%- endif -%}
-    {%- do spark_cdc._show_outcome(spark_cdc._outcome_of_log(target_relation, is_nothing_new), rebuilt_for) -%}
+    {%- do spark_cdc._show_outcome(
+        spark_cdc._outcome_of_log(target_relation, run.state == 'nothing_new'), run.rebuilt_for | join(', ')
+    ) -%}
     {%- do apply_grants(target_relation, config.get('grants'), should_revoke(existing_relation, is_first)) -%}
     {%- do persist_docs(target_relation, model) -%}
 

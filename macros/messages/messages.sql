@@ -54,13 +54,13 @@
         {%- if not partitions and spark_cdc._is_run() -%}
             {{- return(spark_cdc._nothing_new()) -}}
         {%- endif -%}
+        {%- do spark_cdc._note_state('append', read_positions=spark_cdc._positions_after(read_before, partitions)) -%}
         {%- set reading = {
             'partitions': partitions,
             'counts_copies': true,
             'positions_read': "select topic, partition, offset, timestamp, error.code <=> 'offset_reused' as is_reused from " ~ this,
             'values_unread': "select topic, partition, offset, timestamp, xxhash64(value) as value_hash from " ~ this
                 ~ " where kind = 'unreadable'",
-            'read_positions_comment': spark_cdc._read_positions_comment(read_before, partitions),
         } if partitions else none -%}
     {%- endif -%}
 with {{ spark_cdc._envelope(relation, fmt, raw_columns, reading=reading, finds_reused_offsets=true) }},
@@ -94,7 +94,6 @@ from message_rows
 {%- if joins_read_positions %}
 left join topics_read on message_rows.topic <=> topics_read.topic
 {%- endif %}
-{{ reading.read_positions_comment if reading }}
 {%- endmacro -%}
 
 {#- Columns of a messages model that a changes model reads. -#}

@@ -54,7 +54,6 @@ select * from values
                     With `counts_copies` also timestamp, and one row for each time: a message that lands again is read again
     values_unread   with `counts_copies`: query of topic, partition, offset, timestamp and value_hash of unreadable messages
     read_again      rows of topic, partition, offset that are read although they were read before
-    read_positions_comment  the positions after this run: see `_read_positions_comment`
 -#}
 {%- macro _new_messages_ctes(reading) -%}
     {%- set identity = ['topic', 'partition', 'offset'] + (['timestamp'] if reading.counts_copies else []) -%}

@@ -89,12 +89,15 @@
 {%- endmacro -%}
 
 {#-
-    The read positions after a run has read `partitions`, as a comment of its query: a model can pass nothing but its query to
-    its materialization.
+    The read positions after a run has read `partitions`: `text` for the property, and the `commit` of the table and
+    `source_commit` of the source for which they hold. None if they are too many to be listed.
 -#}
-{%- macro _read_positions_comment(before, partitions) -%}
+{%- macro _positions_after(before, partitions) -%}
+    {%- if before.rows is none -%}
+        {{- return(none) -}}
+    {%- endif -%}
     {%- set rows = {} -%}
-    {%- for row in before.rows or [] -%}
+    {%- for row in before.rows -%}
         {%- do rows.update({row.rsplit(':', 2)[0]: row}) -%}
     {%- endfor -%}
     {%- for row in partitions if row.partition is not none -%}
@@ -102,23 +105,23 @@
         {%- set place = topic ~ ':' ~ row.partition | int -%}
         {%- do rows.update({place: place ~ ':' ~ row.up_to_offset | int ~ ':' ~ row.fingerprint | int}) -%}
     {%- endfor -%}
-    {%- if before.rows is not none -%}
-    /* spark_cdc.read_positions {{ before.commit }} {{ before.source_commit }} {{ ([before.reads] + rows.values() | list) | join(' ') }} */
-    {%- endif -%}
+    {{- return({
+        'text': ([before.reads] + rows.values() | list) | join(' '),
+        'commit': before.commit,
+        'source_commit': before.source_commit,
+    }) -}}
 {%- endmacro -%}
 
 {#- After an append. If another run wrote as well, the next run has to look at the rows. -#}
-{%- macro _note_read_positions(target_relation, sql, file_format) -%}
-    {%- set comments = modules.re.findall('/\\* spark_cdc\\.read_positions (\\S+) (\\S+) ([^*]+) \\*/', sql) -%}
-    {%- if comments | length != 1 -%}{{- return(none) -}}{%- endif -%}
-    {%- set commit, source_commit, read_position = comments[0] -%}
-    {%- set own = spark_cdc._new_commits(target_relation, file_format, commit) -%}
+{%- macro _note_read_positions(target_relation, positions, file_format) -%}
+    {%- if positions is none -%}{{- return(none) -}}{%- endif -%}
+    {%- set own = spark_cdc._new_commits(target_relation, file_format, positions.commit) -%}
     {%- if own is none or own | length > 1 -%}{{- return(none) -}}{%- endif -%}
     {%- call statement('note_read_positions') -%}
         alter table {{ target_relation }} set tblproperties (
-            'spark_cdc.read_positions' = '{{ read_position }}',
-            'spark_cdc.read_at_commit' = '{{ source_commit }}',
-            'spark_cdc.read_commit' = '{{ own[0].id if own else commit }}'
+            'spark_cdc.read_positions' = '{{ positions.text }}',
+            'spark_cdc.read_at_commit' = '{{ positions.source_commit }}',
+            'spark_cdc.read_commit' = '{{ own[0].id if own else positions.commit }}'
         )
     {%- endcall -%}
 {%- endmacro -%}

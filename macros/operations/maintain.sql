@@ -29,7 +29,7 @@
     {%- for node in nodes -%}
         {%- set relation = spark_cdc._table_of(node) -%}
         {%- if relation is not none -%}
-            {%- for sql in spark_cdc._maintenance(relation, catalog, retain_days) -%}
+            {%- for sql in spark_cdc._maintenance(relation, catalog, retain_days, spark_cdc._kind_of(node)) -%}
                 {%- do print(sql) -%}
                 {%- if not dry_run -%}
                     {%- do run_query(sql) -%}
@@ -45,8 +45,10 @@
 {#-
     The statements for one table; none for other formats than these. A few snapshots stay whatever their age: a table needs the
     one of its last run to know which changes it has read (decision 0008).
+
+    Messages are merged table by table, so that a changes model which reads all of them opens the parts of files with its table.
 -#}
-{%- macro _maintenance(relation, catalog, retain_days) -%}
+{%- macro _maintenance(relation, catalog, retain_days, kind) -%}
     {%- set file_format = spark_cdc._file_format(relation) -%}
     {%- if file_format == 'delta' -%}
         {{- return(['optimize ' ~ relation, 'vacuum ' ~ relation ~ ' retain ' ~ retain_days * 24 ~ ' hours']) -}}
@@ -54,8 +56,9 @@
         {%- set call = 'call ' ~ spark_cdc._quote(catalog) ~ '.system.' -%}
         {%- set table = '(table => ' ~ spark_cdc._literal(relation.schema ~ '.' ~ relation.identifier) -%}
         {%- set older_than = ', older_than => ' ~ spark_cdc._days_ago(retain_days) -%}
+        {%- set order = ", strategy => 'sort', sort_order => 'database_name, schema_name, table_name, loaded_at'" -%}
         {{- return([
-            call ~ 'rewrite_data_files' ~ table ~ ')',
+            call ~ 'rewrite_data_files' ~ table ~ (order if kind == 'messages' else '') ~ ')',
             call ~ 'rewrite_position_delete_files' ~ table ~ ')',
             call ~ 'expire_snapshots' ~ table ~ older_than ~ ', retain_last => 10)',
             call ~ 'remove_orphan_files' ~ table ~ older_than ~ ')',

@@ -392,6 +392,14 @@ def test_maintenance_leaves_fewer_files(story: Story) -> None:
     assert "nothing was done. Run it again with dry_run: false." in story.printed["dry maintain"]
 
 
+def test_maintenance_merges_messages_by_source_table(story: Story) -> None:
+    """So that a model of one table opens few parts of large files."""
+    if story.lake.file_format == "iceberg":
+        sorted_by = "strategy => 'sort', sort_order => 'database_name, schema_name, table_name, loaded_at'"
+        [statement] = [line for line in story.printed["maintain"].splitlines() if sorted_by in line]
+        assert f"{SCHEMA}.stg_messages" in statement
+
+
 def test_prune_keeps_what_is_needed(story: Story) -> None:
     """What could not be read, what no model reads, what is young, and the last message of each partition."""
     assert "stg_messages: 0 rows would go" in story.printed["prune nothing"]

@@ -1,10 +1,18 @@
 {#- Project-wide choices and their defaults: the one place that reads `var()`. -#}
 {%- macro _var(name) -%}
-    {%- set defaults = dict(spark_cdc._vars_of_messages(), spark_cdc__allow_history_loss=[]) -%}
+    {%- set defaults = dict(
+        spark_cdc._vars_of_messages(), spark_cdc__allow_history_loss=[], spark_cdc__land_recreated_topics=[]
+    ) -%}
     {%- for given in invocation_args_dict.get('vars') or {} if given[:9] == 'spark_cdc' -%}
         {%- do spark_cdc._require_one_of('vars', '--vars', given, defaults.keys() | list) -%}
     {%- endfor -%}
     {%- set value = var(name, defaults[name]) -%}
+    {%- if name == 'spark_cdc__land_recreated_topics'
+        and (not spark_cdc._is_list(value) or value | select('string') | list | length != value | length) -%}
+        {%- do spark_cdc._raise(
+            'vars', name, 'a list of names of topics', spark_cdc._show(value), 'Write --vars \'{' ~ name ~ ': [shop]}\'.'
+        ) -%}
+    {%- endif -%}
     {%- if name in ['spark_cdc__debezium_other_connectors', 'spark_cdc__debezium_unavailable_values']
         and (not spark_cdc._is_list(value) or value | select('string') | select | list | length != value | length) -%}
         {%- do spark_cdc._raise(

@@ -28,7 +28,7 @@
         'iceberg': {'write.merge.mode': 'merge-on-read'},
         'delta': {'delta.enableDeletionVectors': 'true'},
     }[file_format] -%}
-    {%- if file_format == 'iceberg' and config.get('materialized') == 'cdc_append' -%}
+    {%- if file_format == 'iceberg' and config.get('materialized') in ['cdc_append', 'cdc_landing'] -%}
         {%- do properties.update({
             'write.parquet.row-group-size-bytes': '2097152',
             'read.split.target-size': '2097152',

@@ -26,6 +26,7 @@ from dbt_common.events.functions import fire_event
 from dbt_common.events.types import Note
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt_spark_cdc.kafka import offsets_query, one_sentence, question_in
 from dbt_spark_cdc.registry import OLDEST_SPARK, register, version_of
 from dbt_spark_cdc.workers import functions_in, why_not
 
@@ -112,7 +113,11 @@ def _wrap_execute(cursor: Any) -> None:
     def execute(self: Any, sql: str, *parameters: Any) -> None:
         _prepare_session(self.server_side_parameters)
         _refuse_what_workers_lack(sql)
-        return original(self, sql, *parameters)
+        question = question_in(sql)
+        if question is not None:
+            sql = offsets_query(_State.prepared_session, question)
+        with one_sentence(sql):
+            return original(self, sql, *parameters)
 
     setattr(execute, _WRAPPED, True)
     cursor.execute = execute

@@ -32,6 +32,15 @@ JARS = {
 LAKES_ASKED_FOR = tuple(os.environ.get("SPARK_CDC_LAKES", "iceberg").split())
 # dbt-spark turns ANSI off in each session of its own, and cannot in those of a Thrift server: `make ansi` has it on.
 HAS_ANSI = bool(os.environ.get("SPARK_CDC_ANSI"))
+KAFKA_JARS = (
+    "spark-sql-kafka-0-10_2.13-4.1.3.jar", "spark-token-provider-kafka-0-10_2.13-4.0.0.jar",
+    "kafka-clients-3.9.2.jar", "commons-pool2-2.13.1.jar",
+)  # fmt: skip
+KAFKA_USER, KAFKA_PASSWORD = "reader", "s3cr3t'of the reader"
+KAFKA_LOGIN = (
+    "org.apache.kafka.common.security.plain.PlainLoginModule required "
+    f'username="{KAFKA_USER}" password="{KAFKA_PASSWORD}";'
+)
 RAW_SCHEMA = (
     "topic string, `partition` int, `offset` bigint, `timestamp` timestamp, `key` binary, `value` binary, "
     "headers array<struct<`key`: string, `value`: binary>>"
@@ -281,9 +290,11 @@ def environment(lake: Path, file_format: str) -> dict[str, str]:
     return {
         "SHOP_TARGET": file_format,
         "SHOP_LAKE": str(lake),
-        "SHOP_JARS": ",".join(str(REPOSITORY / ".jars" / name) for name in JARS[file_format]),
+        "SHOP_JARS": ",".join(str(REPOSITORY / ".jars" / name) for name in JARS[file_format] + KAFKA_JARS),
         "SHOP_LOG4J2": str(lake / "log4j2.properties"),
         "PYSPARK_PYTHON": sys.executable,
+        # Of the JVM, whose Kafka client reads it: see tests/integration/test_landing.py.
+        "KAFKA_LOGIN": KAFKA_LOGIN,
     }
 
 

@@ -1,0 +1,172 @@
+{#-
+    Lands messages: a raw table to which each run appends the messages that it does not have yet. Model body: one call of
+    `kafka_messages` or `file_messages`, and nothing else.
+
+    config(file_format='iceberg'|'delta')
+
+    A run appends in one commit, from the offsets after those that the table has to the ends of the logs, which it asks for
+    once. So a run that is killed lands all or nothing, and the next one goes on. See decision 0026.
+-#}
+{%- materialization cdc_landing, adapter='spark' -%}
+    {%- set file_format = spark_cdc._landing_config(config) -%}
+    {%- set source = model.config.meta['spark_cdc.landing'] -%}
+    {%- set existing_relation = load_cached_relation(this) -%}
+    {%- set target_relation = this.incorporate(type='table') -%}
+    {%- set is_first = existing_relation is none or should_full_refresh() -%}
+    {%- do spark_cdc._refuse_other_kind('cdc_landing', existing_relation, file_format, is_first) -%}
+    {%- do spark_cdc._require_call_alone(sql) -%}
+    {%- if not is_first -%}
+        {%- do spark_cdc._require_landing_columns(existing_relation) -%}
+    {%- endif -%}
+
+    {{ run_hooks(pre_hooks) }}
+
+    {%- set landed = {'commit': 'none', 'topics': {}, 'next': {}} if is_first
+        else spark_cdc._landed(existing_relation, file_format) -%}
+    {%- set offsets = [] if flags.EMPTY else spark_cdc._kafka_offsets(source.kafka) -%}
+    {%- set read = spark_cdc._kafka_ranges(offsets, landed, source.kafka) -%}
+    {%- if existing_relation is not none and is_first -%}
+        {%- do spark_cdc._refuse_to_lose_messages(existing_relation, read.ranges) -%}
+    {%- elif read.restarted -%}
+        {#- Before its rows: a run that dies in between has no row of it, and the next one begins there again. -#}
+        {%- do spark_cdc._note_landed(target_relation, dict(landed, topics=read.landed.topics), none) -%}
+    {%- endif -%}
+    {%- if read.ranges -%}
+        {%- call statement('create_landing_view') -%}
+            {{ spark_cdc._kafka_view(source.kafka, read.ranges) }}
+        {%- endcall -%}
+    {%- endif -%}
+
+    {%- call statement('main') -%}
+        {%- if is_first -%}
+            {{ spark_cdc._create_table(target_relation, sql if read.ranges else spark_cdc._no_messages(), file_format) }}
+        {%- elif read.ranges -%}
+            {{ spark_cdc._append(target_relation, sql) }}
+        {%- else -%}
+            select 'nothing new'
+        {%- endif -%}
+    {%- endcall -%}
+    {%- if is_first -%}
+        {%- do persist_constraints(target_relation, model) -%}
+    {%- endif -%}
+    {%- if read.ranges -%}
+        {%- call statement('drop_landing_view') -%}
+            drop view if exists {{ spark_cdc._landing_view('kafka') }}
+        {%- endcall -%}
+    {%- endif -%}
+    {%- if (is_first or read.landed.next != landed.next or read.landed.topics != landed.topics) and not flags.EMPTY -%}
+        {%- set commit = spark_cdc._own_landing_commit(target_relation, file_format, landed.commit, is_first) -%}
+        {%- do spark_cdc._note_landed(target_relation, read.landed, commit) -%}
+    {%- endif -%}
+    {%- do spark_cdc._show_outcome(spark_cdc._outcome_of_landing(target_relation, read)) -%}
+    {%- do apply_grants(target_relation, config.get('grants'), should_revoke(existing_relation, is_first)) -%}
+    {%- do persist_docs(target_relation, model) -%}
+
+    {{ run_hooks(post_hooks) }}
+
+    {{- return({'relations': [target_relation]}) -}}
+{%- endmaterialization -%}
+
+{%- macro _landing_config(config) -%}
+    {%- do spark_cdc._refuse_unknown_keys('cdc_landing', model) -%}
+    {%- if 'spark_cdc.landing' not in model.config.meta -%}
+        {%- do spark_cdc._raise(
+            'cdc_landing', 'sql', 'a call of spark_cdc.kafka_messages or spark_cdc.file_messages', 'a query of its own',
+            'For another source write materialized=\'incremental\' with incremental_strategy=\'append\'.'
+        ) -%}
+    {%- endif -%}
+    {{- return(spark_cdc._lake_of('cdc_landing', config)) -}}
+{%- endmacro -%}
+
+{#- With a condition, offsets would count as landed whose messages are not in the table. -#}
+{%- macro _require_call_alone(sql) -%}
+    {%- if modules.re.sub('\\s+', ' ', sql) | trim != modules.re.sub('\\s+', ' ', spark_cdc.spark__kafka_messages(none)) | trim -%}
+        {%- do spark_cdc._raise(
+            'cdc_landing', 'sql', 'one call of spark_cdc.kafka_messages and nothing else', 'a query with more in it',
+            'Put a condition into a view over this model.'
+        ) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+{%- macro _require_landing_columns(relation) -%}
+    {%- set found = adapter.get_columns_in_relation(relation) | map(attribute='name') | list -%}
+    {%- set wanted = ['topic', 'partition', 'offset', 'timestamp', 'key', 'value', 'headers', 'landed_at'] -%}
+    {%- if found | sort != wanted | sort -%}
+        {%- do exceptions.raise_compiler_error(
+            'spark_cdc.cdc_landing: ' ~ relation ~ ' must have the columns ' ~ wanted | join(', ') ~ '; got ' ~ found | join(', ')
+            ~ '. Another sink made this table: give this model another alias, or drop the table.'
+        ) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+{%- macro _no_messages() -%}
+select
+    cast(null as string) as topic,
+    cast(null as int) as partition,
+    cast(null as bigint) as offset,
+    cast(null as timestamp) as timestamp,
+    cast(null as binary) as key,
+    cast(null as binary) as value,
+    cast(null as array<struct<key: string, value: binary>>) as headers,
+    cast(null as timestamp) as landed_at
+where false
+{%- endmacro -%}
+
+{#- A full refresh reads Kafka once more, which may have deleted what the table still has. -#}
+{%- macro _refuse_to_lose_messages(relation, ranges) -%}
+    {%- if spark_cdc._is_named_in('spark_cdc__allow_history_loss') -%}{{- return(none) -}}{%- endif -%}
+    {%- set starts, places = {}, [] -%}
+    {%- for range in ranges -%}
+        {%- do starts.update({range.topic ~ ':' ~ range.partition: range.from}) -%}
+    {%- endfor -%}
+    {%- for row in run_query('select topic, partition, min(offset) from ' ~ relation ~ ' group by topic, partition').rows -%}
+        {%- set start = starts.get(row[0] ~ ':' ~ row[1] | int) -%}
+        {%- if start is none or start > row[2] | int -%}
+            {%- do places.append('topic ' ~ row[0] ~ ', partition ' ~ row[1] | int ~ ', offset ' ~ row[2] | int) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if places -%}
+        {%- do exceptions.raise_compiler_error(
+            'spark_cdc.cdc_landing: a full refresh of ' ~ model.name ~ ' would lose messages that Kafka no longer has, the first at: '
+            ~ places[:10] | join('; ') ~ (' and ' ~ (places | length - 10) ~ ' more partitions' if places | length > 10 else '')
+            ~ '. Leave it out: dbt run --full-refresh --exclude ' ~ model.name ~ '. To lose them, say so a second time: dbt run '
+            ~ '--full-refresh --select ' ~ model.name ~ ' --vars \'{spark_cdc__allow_history_loss: [' ~ model.name ~ ']}\''
+        ) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+{#- An append never conflicts with another one: two runs at once land the same offsets twice, and the second one to end finds out. -#}
+{%- macro _own_landing_commit(relation, file_format, computed_from, is_first) -%}
+    {%- if is_first -%}
+        {{- return(spark_cdc._commits(relation, file_format)[0].id) -}}
+    {%- endif -%}
+    {%- set commits = spark_cdc._new_commits(relation, file_format, computed_from) -%}
+    {%- if commits is none or commits | length > 1 -%}
+        {%- do exceptions.raise_compiler_error(
+            'spark_cdc.cdc_landing: another run wrote ' ~ relation ~ ' at the same time as this one, and messages may be in it twice '
+            ~ 'now. Models of this package apply each of them once, so nothing has to be repaired. Let one run of a model end before '
+            ~ 'the next one starts.'
+        ) -%}
+    {%- endif -%}
+    {{- return(commits[0].id if commits else computed_from) -}}
+{%- endmacro -%}
+
+{%- macro _outcome_of_landing(relation, read) -%}
+    {%- set partitions = spark_cdc._number_of(read.ranges | length, 'partition') -%}
+    {%- set parts = [] -%}
+    {%- if read.ranges -%}
+        {%- set query = 'select count(*) from ' ~ relation ~ ' where ' ~ spark_cdc._is_of_this_run('landed_at') -%}
+        {%- do parts.append(spark_cdc._number_of(run_query(query).rows[0][0] | int, 'message') ~ ' of ' ~ partitions ~ ' landed') -%}
+    {%- else -%}
+        {%- do parts.append('nothing new') -%}
+    {%- endif -%}
+    {%- if read.lost -%}
+        {%- set lost = read.lost[:10] | join('; ') ~ (' and more' if read.lost | length > 10 else '') -%}
+        {%- do exceptions.warn(
+            'spark_cdc.cdc_landing: Kafka deleted offsets before model ' ~ model.name ~ ' landed them: ' ~ lost
+            ~ '. Land them from a copy of the topic, or let the source send its rows again, and run more often than the retention.'
+        ) -%}
+        {%- do parts.append('deleted before they landed: ' ~ lost) -%}
+    {%- endif -%}
+    {{- return(parts | join('; ')) -}}
+{%- endmacro -%}

@@ -1,0 +1,209 @@
+"""A real Kafka broker for tests: one node on this machine, from the jars in .jars/kafka, and what tests do with it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness import KAFKA_PASSWORD, KAFKA_USER, REPOSITORY
+
+JARS = REPOSITORY / ".jars" / "kafka"
+SETTINGS = """
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+listeners=PLAINTEXT://127.0.0.1:{plain},CONTROLLER://127.0.0.1:{controller},SASL_PLAINTEXT://127.0.0.1:{sasl}
+advertised.listeners=PLAINTEXT://127.0.0.1:{plain},SASL_PLAINTEXT://127.0.0.1:{sasl}
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT
+sasl.enabled.mechanisms=PLAIN
+listener.name.sasl_plaintext.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_{user}="{password}";
+log.dirs={folder}/data
+num.network.threads=1
+num.io.threads=2
+offsets.topic.num.partitions=1
+offsets.topic.replication.factor=1
+transaction.state.log.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+share.coordinator.state.topic.num.partitions=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+group.initial.rebalance.delay.ms=0
+auto.create.topics.enable=false
+log.retention.ms=-1
+"""
+
+
+@dataclass
+class Broker:
+    """A broker process and its addresses; `jvm` is that of Spark, whose Kafka client the tests use."""
+
+    folder: Path
+    ports: dict[str, int] = field(default_factory=dict)
+    _process: subprocess.Popen | None = None
+
+    @staticmethod
+    def can_start() -> bool:
+        """Whether `make` could fetch the jars."""
+        return JARS.is_dir() and any(JARS.iterdir()) and shutil.which("java") is not None
+
+    @property
+    def servers(self) -> str:
+        return f"127.0.0.1:{self.ports['plain']}"
+
+    @property
+    def sasl_servers(self) -> str:
+        return f"127.0.0.1:{self.ports['sasl']}"
+
+    def start(self) -> Broker:
+        """Start it, once more with the same data if it was stopped, and wait until it answers."""
+        settings = self.folder / "server.properties"
+        if not settings.exists():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self.ports = {name: _free_port() for name in ("plain", "controller", "sasl")}
+            settings.write_text(
+                SETTINGS.format(**self.ports, folder=self.folder, user=KAFKA_USER, password=KAFKA_PASSWORD)
+            )
+            name = ["-t", "MkU3OEVBNTcwNTJENDM2Qg", "-c", str(settings)]
+            self._java("kafka.tools.StorageTool", "format", *name).wait(timeout=60)
+        self._process = self._java("kafka.Kafka", str(settings))
+        for _ in range(240):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self.ports["sasl"])) == 0:
+                    return self
+            assert self._process.poll() is None, (self.folder / "kafka.log").read_text()[-3000:]
+            time.sleep(0.25)
+        raise AssertionError((self.folder / "kafka.log").read_text()[-3000:])
+
+    def stop(self, suddenly: bool = False) -> None:
+        """End it."""
+        if self._process is not None:
+            (self._process.kill if suddenly else self._process.terminate)()
+            self._process.wait(timeout=60)
+            self._process = None
+
+    def _java(self, *arguments: str) -> subprocess.Popen:
+        log = (self.folder / "kafka.log").open("a")
+        options = ["-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+        return subprocess.Popen(
+            ["java", *options, *arguments],
+            env=os.environ | {"CLASSPATH": f"{JARS}/*"}, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+        )  # fmt: skip
+
+
+class Client:
+    """What producers and administrators do, through the Kafka client of Spark's JVM."""
+
+    def __init__(self, jvm: Any, servers: str) -> None:
+        self._jvm, self._servers = jvm, servers
+        self._admin = jvm.org.apache.kafka.clients.admin.AdminClient.create(self._map({}))
+        self._plain = self._producer({})
+
+    def close(self) -> None:
+        self._plain.close(self._jvm.java.time.Duration.ofSeconds(1))
+        self._admin.close(self._jvm.java.time.Duration.ofSeconds(1))
+
+    def create(self, topic: str, partitions: int = 1) -> None:
+        """Create a topic."""
+        new = self._jvm.org.apache.kafka.clients.admin.NewTopic(topic, partitions, 1)
+        self._admin.createTopics(self._list([new])).all().get()
+        self._until(lambda: topic in {str(name) for name in self._admin.listTopics().names().get()})
+
+    def delete(self, topic: str) -> None:
+        """Delete a topic."""
+        self._admin.deleteTopics(self._list([topic])).all().get()
+        self._until(lambda: topic not in {str(name) for name in self._admin.listTopics().names().get()})
+
+    def add_partitions(self, topic: str, partitions: int) -> None:
+        """Let a topic have so many partitions."""
+        asked = self._jvm.java.util.HashMap()
+        asked.put(topic, self._jvm.org.apache.kafka.clients.admin.NewPartitions.increaseTo(partitions))
+        self._admin.createPartitions(asked).all().get()
+
+    def delete_records(self, topic: str, before: int, partition: int = 0) -> None:
+        """What retention does: the log of a partition begins at this offset."""
+        kafka = self._jvm.org.apache.kafka
+        asked = self._jvm.java.util.HashMap()
+        asked.put(
+            kafka.common.TopicPartition(topic, partition),
+            kafka.clients.admin.RecordsToDelete.beforeOffset(before),
+        )
+        self._admin.deleteRecords(asked).all().get()
+
+    def produce(self, topic: str, values: Iterable[str | None], partition: int = 0, **more: Any) -> None:
+        """Write messages to a partition; `more` has their key and headers."""
+        for value in values:
+            self._plain.send(self._record(topic, partition, value, **more))
+        self._plain.flush()
+
+    def transaction(self, topic: str, values: Iterable[str], is_committed: bool = True) -> None:
+        """Write messages in a transaction and commit or abort it."""
+        producer = self._producer({"transactional.id": f"of-{topic}"})
+        producer.initTransactions()
+        producer.beginTransaction()
+        for value in values:
+            producer.send(self._record(topic, 0, value))
+        (producer.commitTransaction if is_committed else producer.abortTransaction)()
+        producer.close()
+
+    def open_transaction(self, topic: str, values: Iterable[str]) -> Any:
+        """Write messages in a transaction and return its producer."""
+        producer = self._producer({"transactional.id": f"open-{topic}"})
+        producer.initTransactions()
+        producer.beginTransaction()
+        for value in values:
+            producer.send(self._record(topic, 0, value))
+        producer.flush()
+        return producer
+
+    def _record(
+        self, topic: str, partition: int, value: str | None, key: str | None = None, headers: dict | None = None
+    ) -> Any:
+        record = self._jvm.org.apache.kafka.clients.producer.ProducerRecord(
+            topic, partition, self._bytes(key), self._bytes(value)
+        )
+        for name, text in (headers or {}).items():
+            record.headers().add(name, self._bytes(text))
+        return record
+
+    def _bytes(self, text: str | None) -> Any:
+        return None if text is None else text.encode()
+
+    def _producer(self, options: dict[str, str]) -> Any:
+        serializer = "org.apache.kafka.common.serialization.ByteArraySerializer"
+        both = {"key.serializer": serializer, "value.serializer": serializer}
+        return self._jvm.org.apache.kafka.clients.producer.KafkaProducer(self._map(both | options))
+
+    def _map(self, options: dict[str, str]) -> Any:
+        properties = self._jvm.java.util.HashMap()
+        for name, value in ({"bootstrap.servers": self._servers} | options).items():
+            properties.put(name, value)
+        return properties
+
+    def _list(self, values: list[Any]) -> Any:
+        filled = self._jvm.java.util.ArrayList()
+        for value in values:
+            filled.add(value)
+        return filled
+
+    @staticmethod
+    def _until(holds: Any) -> None:
+        for _ in range(100):
+            if holds():
+                return
+            time.sleep(0.05)
+        raise AssertionError("the broker did not do it")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]

@@ -1,0 +1,319 @@
+"""`cdc_landing` lands topics of a real broker: each committed message once, whatever happens to a run or a topic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from broker import Broker, Client
+from harness import KAFKA_LOGIN, KAFKA_PASSWORD, Lake, Project
+
+pytestmark = pytest.mark.skipif(not Broker.can_start(), reason="the jars of a Kafka broker could not be fetched")
+
+MODEL = """
+{{{{ config(materialized='cdc_landing') }}}}
+{{{{ spark_cdc.kafka_messages(options={options}) }}}}
+"""
+RECREATED = "{spark_cdc__land_recreated_topics: [%s]}"
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    broker = Broker(tmp_path_factory.mktemp("kafka"))
+    yield broker.start()
+    broker.stop()
+
+
+@pytest.fixture(scope="module")
+def project(new_project: Callable[..., Project]) -> Project:
+    return new_project("landing", {})
+
+
+@pytest.fixture(scope="module")
+def kafka(broker: Broker, project: Project, lake: Lake) -> Iterator[Client]:
+    client = Client(lake.spark._jvm, broker.servers)
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def land(project: Project, broker: Broker) -> Callable[..., Any]:
+    """Run a landing model that is named like its topic; return dbt's line of it, or its error."""
+
+    def run(name: str, *arguments: str, fails: bool = False, **options: str | None) -> str:
+        write(project, broker, name, **options)
+        done = project.dbt("run", "--select", name, *arguments)
+        assert done.result.success != fails, done.messages or done.failure
+        return done.messages.get(name) or done.failure
+
+    return run
+
+
+def write(project: Project, broker: Broker, name: str, **options: str | None) -> None:
+    everything = {"kafka.bootstrap.servers": broker.servers, "subscribe": name} | options
+    kept = {option: value for option, value in everything.items() if value is not None}
+    project.write({f"models/{name}.sql": MODEL.format(options=kept)})
+
+
+def values_of(lake: Lake, name: str) -> list[tuple[int, int, str | None]]:
+    rows = lake.rows(f"select partition, offset, cast(value as string) as value from landing.{name}")
+    return sorted((row["partition"], row["offset"], row["value"] or "") for row in rows)
+
+
+def texts_of(lake: Lake, name: str) -> list[str]:
+    return [value for _, _, value in values_of(lake, name)]
+
+
+@contextmanager
+def before_the_append(do: Callable[[Callable[[], None]], None]) -> Iterator[None]:
+    """Let something happen when a run has asked for the ends of the logs and begins to write."""
+    from dbt.adapters.spark.session import Cursor
+
+    execute = Cursor.execute
+
+    def execute_later(cursor: Any, sql: str, *parameters: Any) -> None:
+        if "insert into landing." in sql:
+            do(lambda: execute(cursor, sql, *parameters))
+        execute(cursor, sql, *parameters)
+
+    Cursor.execute = execute_later
+    try:
+        yield
+    finally:
+        Cursor.execute = execute
+
+
+def test_a_topic_lands_once(land: Callable[..., str], kafka: Client, lake: Lake) -> None:
+    kafka.create("shop", 3)
+    assert land("shop") == "nothing new"
+    assert values_of(lake, "shop") == []
+    kafka.produce("shop", ["a", None], key="k", headers={"h": "x"})
+    kafka.produce("shop", ["c"], partition=2)
+    assert land("shop") == "3 messages of 2 partitions landed"
+    commits = lake.commits("landing.shop")
+    assert land("shop") == "nothing new"
+    assert lake.commits("landing.shop") == commits
+    kafka.add_partitions("shop", 5)
+    kafka.produce("shop", ["d"])
+    kafka.produce("shop", ["e"], partition=4)
+    assert land("shop") == "2 messages of 2 partitions landed"
+    assert values_of(lake, "shop") == [(0, 0, "a"), (0, 1, ""), (0, 2, "d"), (2, 0, "c"), (4, 0, "e")]
+    [first] = lake.rows("select * from landing.shop where partition = 0 and offset = 0")
+    assert (first["topic"], first["key"], first["headers"]) == ("shop", b"k", [{"key": "h", "value": b"x"}])
+    [second] = lake.rows("select value from landing.shop where partition = 0 and offset = 1")
+    assert second["value"] is None
+
+
+def test_what_is_noted_is_valid_for_one_commit(land: Callable[..., str], kafka: Client, lake: Lake) -> None:
+    """As after a run that was killed between its rows and its note: then the rows count."""
+    kafka.create("noted")
+    kafka.produce("noted", ["a", "b", "c"])
+    land("noted")
+    lake.spark.sql("alter table landing.noted unset tblproperties ('spark_cdc.landed', 'spark_cdc.read_commit')")
+    kafka.produce("noted", ["d"])
+    assert land("noted") == "1 message of 1 partition landed"
+    lake.spark.sql("delete from landing.noted where offset = 3")
+    assert land("noted") == "1 message of 1 partition landed"
+    assert texts_of(lake, "noted") == ["a", "b", "c", "d"]
+
+
+def test_only_committed_messages_land(land: Callable[..., str], kafka: Client, lake: Lake) -> None:
+    kafka.create("transactions")
+    kafka.transaction("transactions", ["a"])
+    kafka.transaction("transactions", ["b"], is_committed=False)
+    assert land("transactions") == "1 message of 1 partition landed"
+    commits = lake.commits("landing.transactions")
+    kafka.transaction("transactions", ["c"], is_committed=False)
+    assert land("transactions") == "0 messages of 1 partition landed"
+    assert land("transactions") == "nothing new"
+    assert lake.commits("landing.transactions") <= commits + 1
+    producer = kafka.open_transaction("transactions", ["d"])
+    kafka.produce("transactions", ["e"])
+    assert land("transactions") == "nothing new"
+    producer.commitTransaction()
+    producer.close()
+    assert land("transactions") == "2 messages of 1 partition landed"
+    assert texts_of(lake, "transactions") == ["a", "d", "e"]
+
+
+def test_a_run_has_a_limit(land: Callable[..., str], kafka: Client, lake: Lake) -> None:
+    kafka.create("limited", 2)
+    kafka.produce("limited", ["a"] * 30)
+    kafka.produce("limited", ["b"] * 10, partition=1)
+    limit = {"maxOffsetsPerTrigger": "20"}
+    assert land("limited", **limit) == "20 messages of 2 partitions landed"
+    assert [lake.rows(f"select count(*) as n from landing.limited where partition = {p}")[0]["n"] for p in (0, 1)] == [15, 5]
+    assert land("limited", **limit) == "20 messages of 2 partitions landed"
+    assert land("limited", **limit) == "nothing new"
+    assert [offset for _, offset, _ in values_of(lake, "limited")] == [*range(30), *range(10)]
+
+
+def test_a_pattern_finds_new_topics_and_a_start_is_for_new_partitions(
+    land: Callable[..., str], kafka: Client, lake: Lake
+) -> None:
+    for topic in ("many.one", "other"):
+        kafka.create(topic)
+        kafka.produce(topic, ["a", "b"])
+    pattern = {"subscribe": None, "subscribePattern": r"many\..*", "startingOffsets": '{"many.one": {"0": 1}}'}
+    assert land("pattern", **pattern) == "1 message of 1 partition landed"
+    kafka.create("many.two")
+    kafka.produce("many.two", ["c"])
+    assert land("pattern", **pattern) == "1 message of 1 partition landed"
+    assert texts_of(lake, "pattern") == ["b", "c"] or texts_of(lake, "pattern") == ["c", "b"]
+
+
+def test_deleted_offsets_are_said(land: Callable[..., str], kafka: Client, lake: Lake) -> None:
+    kafka.create("retention")
+    kafka.produce("retention", ["a", "b"])
+    land("retention")
+    kafka.produce("retention", ["c", "d", "e"])
+    kafka.delete_records("retention", before=4)
+    assert land("retention") == (
+        "1 message of 1 partition landed; deleted before they landed: topic retention, partition 0: offsets from 2 to 3"
+    )
+    assert land("retention") == "nothing new"
+    assert texts_of(lake, "retention") == ["a", "b", "e"]
+    said = land("retention", "--full-refresh", fails=True)
+    assert "would lose messages that Kafka no longer has, the first at: topic retention, partition 0, offset 0" in said
+    assert texts_of(lake, "retention") == ["a", "b", "e"]
+    land("retention", "--full-refresh", "--vars", "{spark_cdc__allow_history_loss: [retention]}")
+    assert texts_of(lake, "retention") == ["e"]
+
+
+def test_a_recreated_topic_stops_until_it_is_named(land: Callable[..., str], kafka: Client, lake: Lake) -> None:
+    kafka.create("again")
+    kafka.produce("again", ["a", "b"])
+    land("again")
+    kafka.delete("again")
+    kafka.create("again")
+    kafka.produce("again", ["A", "B", "C"])
+    said = land("again", fails=True)
+    assert "topic again was deleted and created again: Kafka has another id for it" in said
+    assert RECREATED % "again" in said
+    assert texts_of(lake, "again") == ["a", "b"]
+
+    def dies(_: Callable[[], None]) -> None:
+        raise RuntimeError("killed")
+
+    with before_the_append(dies):
+        land("again", "--vars", RECREATED % "again", fails=True)
+    assert land("again", "--vars", RECREATED % "again") == "3 messages of 1 partition landed"
+    assert land("again", "--vars", RECREATED % "again") == "nothing new"
+    lake.spark.sql("alter table landing.again set tblproperties ('spark_cdc.read_commit' = 'unknown')")
+    kafka.produce("again", ["D"])
+    assert land("again") == "1 message of 1 partition landed"
+    assert sorted(texts_of(lake, "again")) == ["A", "B", "C", "D", "a", "b"]
+
+
+def test_a_shorter_topic_is_a_recreated_one(land: Callable[..., str], kafka: Client, lake: Lake) -> None:
+    """Also where no id of it is noted."""
+    kafka.create("shorter")
+    kafka.produce("shorter", ["a", "b"])
+    land("shorter")
+    lake.spark.sql("alter table landing.shorter unset tblproperties ('spark_cdc.landed')")
+    kafka.delete("shorter")
+    kafka.create("shorter")
+    kafka.produce("shorter", ["A"])
+    said = land("shorter", fails=True)
+    assert "partition 0 ends at offset 1, and model shorter has landed it up to offset 1" in said
+    assert land("shorter", "--vars", RECREATED % "shorter") == "1 message of 1 partition landed"
+
+
+def test_two_runs_at_once_are_found(land: Callable[..., str], kafka: Client, lake: Lake) -> None:
+    kafka.create("twice")
+    land("twice")
+    kafka.produce("twice", ["a"])
+    with before_the_append(lambda append: append()):
+        assert "another run wrote" in land("twice", fails=True)
+    assert texts_of(lake, "twice") == ["a", "a"]
+    kafka.produce("twice", ["b"])
+    assert land("twice") == "1 message of 1 partition landed"
+
+
+def test_a_broker_that_goes_away_leaves_nothing_half_written(
+    land: Callable[..., str], kafka: Client, lake: Lake, broker: Broker
+) -> None:
+    kafka.create("gone")
+    land("gone")
+    kafka.produce("gone", ["a", "b"])
+    short = {
+        "kafkaConsumer.pollTimeoutMs": "2000", "kafka.default.api.timeout.ms": "3000", "kafka.request.timeout.ms": "2000",
+    }  # fmt: skip
+    with before_the_append(lambda append: broker.stop()):
+        said = land("gone", fails=True, **short)
+    assert "spark_cdc.cdc_landing: Kafka stopped answering while its messages were read (" in said
+    assert len(said.splitlines()) < 6
+    assert texts_of(lake, "gone") == []
+    said = land("gone", fails=True, **short)
+    assert f"no Kafka broker answers at {broker.servers}" in said
+    broker.start()
+    assert land("gone") == "2 messages of 1 partition landed"
+
+
+SASL = {"kafka.security.protocol": "SASL_PLAINTEXT", "kafka.sasl.mechanism": "PLAIN"}
+NO_LOGIN = KAFKA_LOGIN.replace(KAFKA_PASSWORD, "wrong password")
+WRONG = {
+    "no_topic": ({"subscribe": "no_topic"}, "has no topic `no_topic`"),
+    "no_option": ({"kafka.fetch.max.wait": "1"}, "got `kafka.fetch.max.wait`. Did you mean kafka.fetch.max.wait.ms?"),
+    "no_variable": (SASL | {"kafka.sasl.jaas.config": "${env:NO_LOGIN}"}, "names the environment variable NO_LOGIN"),
+    "written": (SASL | {"kafka.sasl.jaas.config": NO_LOGIN}, "must have a reference in place of the secret"),
+    "after_the_end": ({"subscribe": "wrong", "startingOffsets": '{"wrong": {"0": 7}}'}, "got 7 for topic wrong, partition 0"),
+    "with_more": ({"subscribe": "wrong"}, "must be one call of spark_cdc.kafka_messages and nothing else"),
+    "ours": ({"endingOffsets": "latest"}, "Remove it: cdc_landing sets it itself"),
+    "latest": ({"startingOffsets": "latest"}, "would never land what comes before its first message"),
+}
+
+
+def test_what_is_wrong_is_said_in_a_sentence(project: Project, kafka: Client, broker: Broker) -> None:
+    kafka.create("wrong")
+    names = [name for name in WRONG if name not in ("written", "ours", "latest")]
+    for name in names:
+        write(project, broker, name, **WRONG[name][0])
+    more = project.folder / "models/with_more.sql"
+    more.write_text(more.read_text() + "where offset > 1")
+    login = {"kafka.bootstrap.servers": broker.sasl_servers, "subscribe": "wrong"} | SASL
+    write(project, broker, "no_login", **login, **{"kafka.sasl.jaas.config": "${file:%s:login}" % login_file(project)})
+    done = project.dbt("run", "--select", *names, "no_login")
+    for name in names:
+        assert WRONG[name][1] in done.messages[name], name
+        assert len(done.messages[name].splitlines()) < 6
+    assert "(SaslAuthenticationException: Authentication failed: Invalid username or password)" in done.messages["no_login"]
+    project.remove(*(f"models/{name}.sql" for name in [*names, "no_login"]))
+
+
+def login_file(project: Project) -> str:
+    file = project.folder / "login.properties"
+    file.write_text(f"login={NO_LOGIN}\n")
+    return str(file)
+
+
+@pytest.mark.parametrize("name", ["written", "ours", "latest"])
+def test_a_wrong_option_stops_dbt_before_it_runs(project: Project, broker: Broker, name: str) -> None:
+    write(project, broker, name, **WRONG[name][0])
+    done = project.dbt("parse")
+    project.remove(f"models/{name}.sql")
+    assert WRONG[name][1] in done.failure
+    assert "wrong password" not in done.failure
+
+
+def test_a_secret_is_in_no_file_of_dbt(project: Project, kafka: Client, broker: Broker, lake: Lake) -> None:
+    from dbt.cli.main import dbtRunner
+
+    kafka.create("secret")
+    kafka.produce("secret", ["a"])
+    login = {"kafka.bootstrap.servers": broker.sasl_servers, "kafka.sasl.jaas.config": "${env:KAFKA_LOGIN}"}
+    write(project, broker, "secret", **SASL, **login)
+    folder = str(project.folder)
+    command = ["--project-dir", folder, "--profiles-dir", folder, "--log-path", f"{folder}/logs", "--log-level-file", "debug"]
+    for verb in (["run", "--select", "secret"], ["docs", "generate", "--select", "secret"]):
+        assert dbtRunner().invoke([*verb, *command, "--no-send-anonymous-usage-stats"]).success
+    assert texts_of(lake, "secret") == ["a"]
+    files = [file for file in project.folder.rglob("*") if file.is_file() and "dbt_packages" not in file.parts]
+    assert any("u0024{env:KAFKA_LOGIN}" in text(file) for file in files if file.name == "dbt.log")
+    assert [file.name for file in files if KAFKA_PASSWORD in text(file)] == []
+
+
+def text(file: Any) -> str:
+    return file.read_text(errors="replace")

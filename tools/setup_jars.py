@@ -31,6 +31,13 @@ TEST_JARS = {
     "io.delta:delta-storage:4.4.0": "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc",
 }
 JARS = {"demo": DEMO_JARS, "test": TEST_JARS}
+# Spark's Kafka source, and a broker: tests are skipped without them. One hash for all files of each.
+KAFKA_SOURCE = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.1.1"
+KAFKA_BROKER = "org.apache.kafka:kafka_2.13:4.3.1"
+KAFKA_JARS = {
+    "kafka-source": (KAFKA_SOURCE, "?"),
+    "kafka-broker": (KAFKA_BROKER, "?"),
+}
 # What Spark has itself, and what Delta needs for other catalogs only.
 NOT_FETCHED = (
     "org.slf4j:slf4j-api",
@@ -40,12 +47,25 @@ NOT_FETCHED = (
     "io.unitycatalog:unitycatalog-client",
     "io.unitycatalog:unitycatalog-hadoop",
 )
+OF_SPARK = (
+    "org.slf4j:slf4j-api",
+    "org.apache.hadoop:hadoop-client-api",
+    "org.apache.hadoop:hadoop-client-runtime",
+    "org.scala-lang.modules:scala-parallel-collections_2.13",
+    "org.lz4:lz4-java",
+    "org.xerial.snappy:snappy-java",
+    "com.github.luben:zstd-jni",
+    "com.google.code.findbugs:jsr305",
+)
 
 
 def main(argv: list[str] | None = None) -> None:
     arguments = sys.argv[1:] if argv is None else argv
     folder, purpose = (*arguments, *(".jars", "demo")[len(arguments) :])
     fetch(Path(folder).resolve(), JARS[purpose])
+    if purpose == "test":
+        for name, (jar, wanted) in KAFKA_JARS.items():
+            fetch_with_all(Path(folder).resolve() / name, jar, wanted)
 
 
 def fetch(folder: Path, jars: dict[str, str]) -> None:
@@ -72,7 +92,23 @@ def fetch(folder: Path, jars: dict[str, str]) -> None:
             os.replace(fetched, path)
 
 
-def resolve(coordinates: list[str], scratch: Path) -> str:
+def fetch_with_all(folder: Path, jar: str, wanted: str) -> None:
+    """Put a jar and all that it needs into a folder of its own; if that fails, say that tests are skipped."""
+    if folder.is_dir():
+        return
+    print(f"Fetching {jar} and what it needs into {folder.name} (50 MB at most, once) ...", flush=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".fetch-") as scratch:
+        resolve([jar], Path(scratch), OF_SPARK if jar == KAFKA_SOURCE else ())
+        jars = sorted(Path(scratch, "jars").glob("*.jar"))
+        found = "".join(f"{file.name} {hashlib.sha256(file.read_bytes()).hexdigest()}\n" for file in jars)
+        if hashlib.sha256(found.encode()).hexdigest() != wanted:
+            print(found, file=sys.stderr)
+            print(f"{jar} could not be fetched as pinned: tests that need it are skipped.", file=sys.stderr)
+            return
+        os.replace(Path(scratch, "jars"), folder)
+
+
+def resolve(coordinates: list[str], scratch: Path, excluded: tuple[str, ...] = NOT_FETCHED) -> str:
     """Run Spark's own resolver into a scratch folder and return what it printed."""
     spark = find_spec("pyspark")
     if spark is None or spark.origin is None:
@@ -85,7 +121,7 @@ def resolve(coordinates: list[str], scratch: Path) -> str:
         str(home / "bin" / "spark-submit"),
         *("--master", "local[1]"),
         *("--packages", ",".join(coordinates)),
-        *("--exclude-packages", ",".join(NOT_FETCHED)),
+        *(("--exclude-packages", ",".join(excluded)) if excluded else ()),
         *("--conf", f"spark.jars.ivy={scratch}"),
         str(nothing),
     ]

@@ -10,7 +10,7 @@
     A run notes it in the property `spark_cdc.landed`, together with its commit. If the table has another commit, as after a run
     that was killed, `next` is read from the rows: so nothing outside the table, and nothing but its rows, decides what lands.
 -#}
-{%- macro _landed(relation, file_format) -%}
+{%- macro _landed(relation, file_format, is_kafka) -%}
     {%- set state = spark_cdc._state_of_table(relation, file_format) -%}
     {%- set topics, next, any_bytes = {}, {}, ''.encode('utf-8') -%}
     {%- for word in (state.properties.get('spark_cdc.landed') or '').split(' ') if word -%}
@@ -24,7 +24,7 @@
             {%- do next.update({topic ~ ':' ~ one: other | int}) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- if relation is not none and not next -%}
+    {%- if is_kafka and not next -%}
         {%- set conditions = ['true'] -%}
         {%- for topic, noted in topics.items() if noted.since -%}
             {%- do conditions.append(
@@ -214,6 +214,14 @@
         {%- do limited.append(dict(range, to=range.from + share)) -%}
     {%- endfor -%}
     {{- return(limited) -}}
+{%- endmacro -%}
+
+{#- What this run reads; `landed` is what the table has when it is appended. `_files_to_land` returns the same for files. -#}
+{%- macro _kafka_to_land(options, landed) -%}
+    {%- set read = spark_cdc._kafka_ranges([] if flags.EMPTY else spark_cdc._kafka_offsets(options), landed, options) -%}
+    {{- return(dict(
+        read, source='kafka', view=spark_cdc._kafka_view(options, read.ranges), parts=read.ranges, part='partition'
+    )) -}}
 {%- endmacro -%}
 
 {#- The statement that makes the view of these offsets. -#}

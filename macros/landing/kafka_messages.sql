@@ -146,7 +146,7 @@ from {{ spark_cdc._landing_view('kafka') }}
     {%- endif -%}
     {%- set offsets = fromjson(text, none) -%}
     {%- set wrong = [] -%}
-    {%- for topic, partitions in offsets.items() if offsets is mapping -%}
+    {%- for topic, partitions in (offsets.items() if offsets is mapping else []) -%}
         {%- if partitions is not mapping or partitions.values() | reject('integer') | list
             or partitions.values() | select('lt', 0) | reject('equalto', -2) | list -%}
             {%- do wrong.append(topic) -%}

@@ -14,33 +14,33 @@
     {%- set target_relation = this.incorporate(type='table') -%}
     {%- set is_first = existing_relation is none or should_full_refresh() -%}
     {%- do spark_cdc._refuse_other_kind('cdc_landing', existing_relation, file_format, is_first) -%}
-    {%- do spark_cdc._require_call_alone(sql) -%}
+    {%- do spark_cdc._require_call_alone(sql, source) -%}
     {%- if not is_first -%}
-        {%- do spark_cdc._require_landing_columns(existing_relation) -%}
+        {%- do spark_cdc._require_landing_columns(existing_relation, source) -%}
     {%- endif -%}
 
     {{ run_hooks(pre_hooks) }}
 
     {%- set landed = {'commit': 'none', 'topics': {}, 'next': {}} if is_first
-        else spark_cdc._landed(existing_relation, file_format) -%}
-    {%- set offsets = [] if flags.EMPTY else spark_cdc._kafka_offsets(source.kafka) -%}
-    {%- set read = spark_cdc._kafka_ranges(offsets, landed, source.kafka) -%}
+        else spark_cdc._landed(existing_relation, file_format, 'kafka' in source) -%}
+    {%- set read = spark_cdc._kafka_to_land(source.kafka, landed) if 'kafka' in source
+        else spark_cdc._files_to_land(source.path, existing_relation, is_first) -%}
     {%- if existing_relation is not none and is_first -%}
-        {%- do spark_cdc._refuse_to_lose_messages(existing_relation, read.ranges) -%}
+        {%- do spark_cdc._refuse_to_lose_messages(existing_relation, read) -%}
     {%- elif read.restarted -%}
         {#- Before its rows: a run that dies in between has no row of it, and the next one begins there again. -#}
         {%- do spark_cdc._note_landed(target_relation, dict(landed, topics=read.landed.topics), none) -%}
     {%- endif -%}
-    {%- if read.ranges -%}
+    {%- if read.parts -%}
         {%- call statement('create_landing_view') -%}
-            {{ spark_cdc._kafka_view(source.kafka, read.ranges) }}
+            {{ read.view }}
         {%- endcall -%}
     {%- endif -%}
 
     {%- call statement('main') -%}
         {%- if is_first -%}
-            {{ spark_cdc._create_table(target_relation, sql if read.ranges else spark_cdc._no_messages(), file_format) }}
-        {%- elif read.ranges -%}
+            {{ spark_cdc._create_table(target_relation, sql if read.parts else spark_cdc._no_messages(read.source), file_format) }}
+        {%- elif read.parts -%}
             {{ spark_cdc._append(target_relation, sql) }}
         {%- else -%}
             select 'nothing new'
@@ -49,14 +49,14 @@
     {%- if is_first -%}
         {%- do persist_constraints(target_relation, model) -%}
     {%- endif -%}
-    {%- if read.ranges -%}
+    {%- if read.parts -%}
         {%- call statement('drop_landing_view') -%}
-            drop view if exists {{ spark_cdc._landing_view('kafka') }}
+            drop view if exists {{ spark_cdc._landing_view(read.source) }}
         {%- endcall -%}
-    {%- endif -%}
-    {%- if (is_first or read.landed.next != landed.next or read.landed.topics != landed.topics) and not flags.EMPTY -%}
         {%- set commit = spark_cdc._own_landing_commit(target_relation, file_format, landed.commit, is_first) -%}
-        {%- do spark_cdc._note_landed(target_relation, read.landed, commit) -%}
+    {%- endif -%}
+    {%- if read.source == 'kafka' and not flags.EMPTY and (is_first or dict(landed, **read.landed) != landed) -%}
+        {%- do spark_cdc._note_landed(target_relation, read.landed, commit or landed.commit) -%}
     {%- endif -%}
     {%- do spark_cdc._show_outcome(spark_cdc._outcome_of_landing(target_relation, read)) -%}
     {%- do apply_grants(target_relation, config.get('grants'), should_revoke(existing_relation, is_first)) -%}
@@ -79,56 +79,68 @@
 {%- endmacro -%}
 
 {#- With a condition, offsets would count as landed whose messages are not in the table. -#}
-{%- macro _require_call_alone(sql) -%}
-    {%- if modules.re.sub('\\s+', ' ', sql) | trim != modules.re.sub('\\s+', ' ', spark_cdc.spark__kafka_messages(none)) | trim -%}
+{%- macro _require_call_alone(sql, source) -%}
+    {%- set call = spark_cdc.spark__kafka_messages(none) if 'kafka' in source else spark_cdc.spark__file_messages(none) -%}
+    {%- if sql.split() != call.split() -%}
         {%- do spark_cdc._raise(
-            'cdc_landing', 'sql', 'one call of spark_cdc.kafka_messages and nothing else', 'a query with more in it',
-            'Put a condition into a view over this model.'
+            'cdc_landing', 'sql', 'one call of spark_cdc.kafka_messages or spark_cdc.file_messages and nothing else',
+            'a query with more in it', 'Put a condition into a view over this model.'
         ) -%}
     {%- endif -%}
 {%- endmacro -%}
 
-{%- macro _require_landing_columns(relation) -%}
+{%- macro _landing_columns(source) -%}
+    {%- set columns = {
+        'topic': 'string', 'partition': 'int', 'offset': 'bigint', 'timestamp': 'timestamp', 'key': 'binary', 'value': 'binary',
+        'headers': 'array<struct<key: string, value: binary>>', 'landed_at': 'timestamp',
+    } -%}
+    {{- return(columns if source == 'kafka' else dict(columns, file='string', file_modified_at='timestamp')) -}}
+{%- endmacro -%}
+
+{%- macro _require_landing_columns(relation, source) -%}
     {%- set found = adapter.get_columns_in_relation(relation) | map(attribute='name') | list -%}
-    {%- set wanted = ['topic', 'partition', 'offset', 'timestamp', 'key', 'value', 'headers', 'landed_at'] -%}
+    {%- set wanted = spark_cdc._landing_columns('kafka' if 'kafka' in source else 'files') | list -%}
     {%- if found | sort != wanted | sort -%}
         {%- do exceptions.raise_compiler_error(
             'spark_cdc.cdc_landing: ' ~ relation ~ ' must have the columns ' ~ wanted | join(', ') ~ '; got ' ~ found | join(', ')
-            ~ '. Another sink made this table: give this model another alias, or drop the table.'
+            ~ '. Another source or sink made this table: give this model another alias, or drop the table.'
         ) -%}
     {%- endif -%}
 {%- endmacro -%}
 
-{%- macro _no_messages() -%}
+{%- macro _no_messages(source) -%}
 select
-    cast(null as string) as topic,
-    cast(null as int) as partition,
-    cast(null as bigint) as offset,
-    cast(null as timestamp) as timestamp,
-    cast(null as binary) as key,
-    cast(null as binary) as value,
-    cast(null as array<struct<key: string, value: binary>>) as headers,
-    cast(null as timestamp) as landed_at
+    {%- for name, type in spark_cdc._landing_columns(source).items() %}
+    cast(null as {{ type }}) as {{ name }}{{ ',' if not loop.last }}
+    {%- endfor %}
 where false
 {%- endmacro -%}
 
-{#- A full refresh reads Kafka once more, which may have deleted what the table still has. -#}
-{%- macro _refuse_to_lose_messages(relation, ranges) -%}
+{#- A full refresh reads the source once more, which may have deleted what the table still has. -#}
+{%- macro _refuse_to_lose_messages(relation, read) -%}
     {%- if spark_cdc._is_named_in('spark_cdc__allow_history_loss') -%}{{- return(none) -}}{%- endif -%}
     {%- set starts, places = {}, [] -%}
-    {%- for range in ranges -%}
-        {%- do starts.update({range.topic ~ ':' ~ range.partition: range.from}) -%}
-    {%- endfor -%}
-    {%- for row in run_query('select topic, partition, min(offset) from ' ~ relation ~ ' group by topic, partition').rows -%}
-        {%- set start = starts.get(row[0] ~ ':' ~ row[1] | int) -%}
-        {%- if start is none or start > row[2] | int -%}
-            {%- do places.append('topic ' ~ row[0] ~ ', partition ' ~ row[1] | int ~ ', offset ' ~ row[2] | int) -%}
-        {%- endif -%}
-    {%- endfor -%}
+    {%- if read.source == 'files' -%}
+        {%- set query = 'select distinct file from ' ~ relation ~ ' where file not in (select file from (' ~ read.found ~ '))' -%}
+        {%- for row in run_query(query).rows -%}
+            {%- do places.append(row[0]) -%}
+        {%- endfor -%}
+    {%- else -%}
+        {%- for range in read.ranges -%}
+            {%- do starts.update({range.topic ~ ':' ~ range.partition: range.from}) -%}
+        {%- endfor -%}
+        {%- for row in run_query('select topic, partition, min(offset) from ' ~ relation ~ ' group by topic, partition').rows -%}
+            {%- set start = starts.get(row[0] ~ ':' ~ row[1] | int) -%}
+            {%- if start is none or start > row[2] | int -%}
+                {%- do places.append('topic ' ~ row[0] ~ ', partition ' ~ row[1] | int ~ ', offset ' ~ row[2] | int) -%}
+            {%- endif -%}
+        {%- endfor -%}
+    {%- endif -%}
     {%- if places -%}
         {%- do exceptions.raise_compiler_error(
-            'spark_cdc.cdc_landing: a full refresh of ' ~ model.name ~ ' would lose messages that Kafka no longer has, the first at: '
-            ~ places[:10] | join('; ') ~ (' and ' ~ (places | length - 10) ~ ' more partitions' if places | length > 10 else '')
+            'spark_cdc.cdc_landing: a full refresh of ' ~ model.name ~ ' would lose messages that '
+            ~ ('Kafka no longer has, the first at: ' if read.source == 'kafka' else 'are in files that no longer exist: ')
+            ~ places[:10] | join('; ') ~ (' and ' ~ (places | length - 10) ~ ' more' if places | length > 10 else '')
             ~ '. Leave it out: dbt run --full-refresh --exclude ' ~ model.name ~ '. To lose them, say so a second time: dbt run '
             ~ '--full-refresh --select ' ~ model.name ~ ' --vars \'{spark_cdc__allow_history_loss: [' ~ model.name ~ ']}\''
         ) -%}
@@ -152,11 +164,13 @@ where false
 {%- endmacro -%}
 
 {%- macro _outcome_of_landing(relation, read) -%}
-    {%- set partitions = spark_cdc._number_of(read.ranges | length, 'partition') -%}
     {%- set parts = [] -%}
-    {%- if read.ranges -%}
+    {%- if read.parts -%}
         {%- set query = 'select count(*) from ' ~ relation ~ ' where ' ~ spark_cdc._is_of_this_run('landed_at') -%}
-        {%- do parts.append(spark_cdc._number_of(run_query(query).rows[0][0] | int, 'message') ~ ' of ' ~ partitions ~ ' landed') -%}
+        {%- do parts.append(
+            spark_cdc._number_of(run_query(query).rows[0][0] | int, 'message') ~ ' of '
+            ~ spark_cdc._number_of(read.parts | length, read.part) ~ ' landed'
+        ) -%}
     {%- else -%}
         {%- do parts.append('nothing new') -%}
     {%- endif -%}

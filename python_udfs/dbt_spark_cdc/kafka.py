@@ -25,7 +25,7 @@ _ESCAPED = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
 _READS = re.compile(r"\b_cdc_landing_kafka_[0-9a-f]{32}\b")
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 # A Java exception in the text of Spark's error, with its message.
-_KAFKA_ERROR = re.compile(r"org\.apache\.kafka\.(?:common\.errors|clients[\w.]*)\.(\w+(?:Exception|Error)): ?([^\n]*)")
+_KAFKA_ERROR = re.compile(r"org\.apache\.kafka\.(?:common\.errors|clients[\w.]*)\.(\w+Exception): ?([^\n]*)")
 _TIMED_OUT = re.compile(r"java\.util\.concurrent\.(TimeoutException): ?([^\n]*)")
 # Exceptions whose messages have names, paths and addresses, and never the value of an option.
 _SAFE = ("org.apache.kafka.common.errors.", "java.nio.file.", "java.net.")
@@ -52,7 +52,7 @@ def _unescaped(found: re.Match) -> str:
 def offsets_query(session: SparkSession, question: dict[str, Any]) -> str:
     """Return the query of topic, topic_id, partition, earliest, latest: the logs as they are now.
 
-    `question` has `kafka`, the options of Kafka's client, and either `subscribe`, names, or `subscribePattern`.
+    `question` has `kafka`, the options of Kafka's client, and `subscribe`, names, or `subscribePattern`.
     `latest` is the end of what is committed: no reader waits for an open transaction.
     """
     rows = [
@@ -61,8 +61,9 @@ def offsets_query(session: SparkSession, question: dict[str, Any]) -> str:
     ]
     names = "offsets(topic, topic_id, partition, earliest, latest)"
     if not rows:
-        return f"select * from values ('', '', 0, 0L, 0L) as {names} where false"
-    return f"select * from values {', '.join(rows)} as {names}"
+        return f"select * from values ('', '', 0, 0L, 0L) as {names} where false"  # noqa: S608
+    # Kafka's rules for names, and numbers: no text of another kind is in these rows.
+    return f"select * from values {', '.join(rows)} as {names}"  # noqa: S608
 
 
 @contextmanager
@@ -118,8 +119,8 @@ def _jvm(session: SparkSession) -> Any:
     jvm = getattr(session, "_jvm", None) if hasattr(session, "_sc") else None
     if jvm is None:
         raise LandingError(
-            "Kafka is read where dbt itself runs Spark (method: session without a remote server). Let a sink or a "
-            "streaming job fill the raw table here: see docs/how-to/land-a-topic.md."
+            "Kafka is read where dbt itself runs Spark (method: session without a remote server). Here, let "
+            "a sink or a streaming job fill the raw table: see docs/how-to/land-a-topic.md."
         )
     from py4j.java_gateway import JavaClass
 
@@ -132,8 +133,8 @@ def _jvm(session: SparkSession) -> Any:
     if not all(isinstance(found, JavaClass) for found in needed):
         scala = "2.13" if session.version.startswith("4.") else "2.12"
         raise LandingError(
-            "Spark has no Kafka source. Add it to server_side_parameters of the profile: spark.jars.packages: "
-            f"org.apache.spark:spark-sql-kafka-0-10_{scala}:{session.version}"
+            "Spark has no Kafka source. Add it to server_side_parameters of the profile: "
+            f"spark.jars.packages: org.apache.spark:spark-sql-kafka-0-10_{scala}:{session.version}"
         )
     return jvm
 
@@ -158,8 +159,8 @@ def _require_variables(jvm: Any, options: dict[str, str]) -> None:
         for name in re.findall(r"\$\{env:([^{}]*)\}", value):
             if jvm.java.lang.System.getenv(name) is None:
                 raise LandingError(
-                    f"`kafka.{option}` names the environment variable {name}, and the process of dbt had none of that name when "
-                    "its Spark started. Set it before you start dbt."
+                    f"`kafka.{option}` names the environment variable {name}, and dbt's process had none of "
+                    "that name when its Spark started. Set it before you start dbt."
                 )
 
 
@@ -174,17 +175,17 @@ def _answers(servers: str) -> Iterator[None]:
         name, message = _cause(error.java_exception)
         if name == "TimeoutException":
             raise LandingError(
-                f"no Kafka broker answers at {servers}. Check kafka.bootstrap.servers, kafka.security.protocol, and "
-                "whether the broker is up and can be reached from here."
+                f"no Kafka broker answers at {servers}. Check kafka.bootstrap.servers, "
+                "kafka.security.protocol, and whether the broker is up and can be reached from here."
             ) from None
         raise LandingError(
-            f"Kafka at {servers} cannot be read ({name}{': ' + message if message else ''}). Check the options of the "
-            "model and the rights of its user."
+            f"Kafka at {servers} cannot be read ({name}{': ' + message if message else ''}). Check the "
+            "options of the model and the rights of its user."
         ) from None
 
 
 def _cause(error: Any) -> tuple[str, str]:
-    """Return the last cause of a Java exception: its class, and its message if that has no value of an option."""
+    """Return the last cause of a Java exception: its class, and its message if it shows no option's value."""
     while error.getCause() is not None:
         error = error.getCause()
     name = str(error.getClass().getName())
@@ -211,10 +212,11 @@ def _describe(jvm: Any, admin: Any, names: list[str], servers: str) -> dict[str,
         try:
             described[str(entry.getKey())] = entry.getValue().get()
         except Py4JJavaError as error:
-            if _cause(error.java_exception)[0] in ("UnknownTopicOrPartitionException", "InvalidTopicException"):
+            name, _ = _cause(error.java_exception)
+            if name in ("UnknownTopicOrPartitionException", "InvalidTopicException"):
                 raise LandingError(
-                    f"Kafka at {servers} has no topic `{entry.getKey()}`. Correct the name in subscribe, or give the "
-                    "user the right to describe the topic."
+                    f"Kafka at {servers} has no topic `{entry.getKey()}`. Correct the name in subscribe, or "
+                    "give the user the right to describe the topic."
                 ) from None
             raise
     return described

@@ -6,6 +6,7 @@ rules are dbt's: `return()` returns a value, `spark_cdc.<name>` finds a macro, `
 does not render materializations and tests: they need a run.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
@@ -22,6 +23,7 @@ RENDERED_FOLDERS = (
     "apply",
     "changes",
     "formats",
+    "landing",
     "messages",
     "parse",
     "progress",
@@ -62,6 +64,7 @@ class MacroLibrary:
                 "modules": SimpleNamespace(re=re, pytz=_TimeZones()),
                 "config": _Config(),
                 "run_started_at": datetime.now(timezone.utc),
+                "fromjson": _from_json,
                 "this": None,
                 "model": None,
             }
@@ -140,6 +143,13 @@ class _TimeZones:
     @cached_property
     def all_timezones(self) -> set[str]:
         return available_timezones()
+
+
+def _from_json(text: str, default: Any = None) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return default
 
 
 def _raise_return(value: Any = None) -> None:

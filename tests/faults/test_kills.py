@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
+from broker import Broker
 from kills import PLAIN_RUN, STEPS, Siege, running
+from landing import LandingSiege, kill
 
 # Three in all, because each costs two JVMs' first runs: where most hangs on the lake, and where the table is written and
 # its properties are not.
@@ -35,3 +38,12 @@ def test_plain_run_repairs_what_a_kill_left(tmp_path: Path, file_format: str) ->
             worker = siege.start()
             siege.repair(worker)
     assert sum(siege.killed.values()) == len(KILLS[file_format])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Broker.can_start(), reason="the jars of a Kafka broker could not be fetched")
+def test_a_killed_landing_run_lands_all_or_nothing(tmp_path: Path) -> None:
+    """Each message once, and no offset twice."""
+    siege = LandingSiege(tmp_path, "iceberg", 1)
+    kill(siege, ["while its rows are written", "between its rows and its note"], random.Random(1))
+    assert sum(siege.killed.values()) == 2

@@ -2,6 +2,7 @@
 
 make torture ARGS="--lake delta --kills 50 --seed 7"
 make torture ARGS="--operations" kills column changes, full refreshes, restate, maintain and prune instead
+make torture ARGS="--landing --kills 20" kills runs that land a topic
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "integration"))
 
+import landing
 import operations
 from kills import FIRST_BUILD, FULL_REFRESH, PLAIN_RUN, STEPS, Siege, Worker
 
@@ -87,12 +89,20 @@ def main() -> None:
     arguments.add_argument("--lake", choices=["iceberg", "delta"], default="iceberg")
     arguments.add_argument("--kills", type=int, default=50)
     arguments.add_argument("--operations", action="store_true", help="kill these, not plain runs")
+    arguments.add_argument("--landing", action="store_true", help="kill runs that land a topic")
     arguments.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10_000))
     chosen = arguments.parse_args()
     work = operations.torture if chosen.operations else torture
     print(f"--lake {chosen.lake} --kills {chosen.kills} --seed {chosen.seed}", flush=True)
 
     started = time.monotonic()
+    if chosen.landing:
+        with tempfile.TemporaryDirectory() as folder:
+            siege = landing.LandingSiege(Path(folder).resolve(), chosen.lake, chosen.seed)
+            places = [name for _ in range(chosen.kills) for name in landing.PLACES][: chosen.kills]
+            landing.kill(siege, places, random.Random(chosen.seed))
+        print(f"verdict: each message landed once after {sum(siege.killed.values())} kills (seed {chosen.seed})")
+        return
     with tempfile.TemporaryDirectory() as folder:
         siege = Siege(Path(folder).resolve(), chosen.lake, chosen.seed)
         try:

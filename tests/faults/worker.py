@@ -3,6 +3,7 @@
 It is started with a project's folder, reads orders from standard input, one JSON a line, and answers each:
     {"run": ["run"], "stops": [{...}]} one dbt command, and where it stops, place after place: see `Stop`
     {"sql": ["..."]}                   statements, one after the other
+    {"produce": 10, "topic": ..., ...} writes so many messages to a Kafka topic, which it creates first
     {"look": "schema", "into": path}   writes the rows of all tables of a schema, pickled
 """
 
@@ -145,6 +146,22 @@ def _execute(statements: list[str]) -> dict[str, Any]:
     return {"success": True}
 
 
+def _produce(count: int, topic: str, partitions: int, servers: str, after: int) -> dict[str, Any]:
+    from broker import Client
+    from pyspark.sql import SparkSession
+
+    client = Client(SparkSession.builder.getOrCreate(), servers)
+    if not after:
+        client.create(topic, partitions)
+    numbers = range(after, after + count)
+    for partition in range(1, partitions):
+        client.produce(topic, [str(number) for number in numbers if number % partitions == partition], partition)
+    client.transaction(topic, ["aborted"] * 3, is_committed=False)
+    client.transaction(topic, [str(number) for number in numbers if number % partitions == 0])
+    client.close()
+    return {"success": True}
+
+
 def main() -> None:
     """Serve until standard input ends."""
     # What dbt and Spark print goes to the log; the answers keep the pipe.
@@ -161,6 +178,8 @@ def main() -> None:
         order = json.loads(line)
         if "look" in order:
             answer = _look(order["look"], order["into"])
+        elif "produce" in order:
+            answer = _produce(order.pop("produce"), **order)
         elif "sql" in order:
             answer = _execute(order["sql"])
         else:

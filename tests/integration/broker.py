@@ -10,9 +10,12 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness import KAFKA_PASSWORD, KAFKA_USER, REPOSITORY
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 JARS = REPOSITORY / ".jars" / "kafka"
 SETTINGS = """
@@ -102,9 +105,9 @@ class Broker:
 class Client:
     """What producers and administrators do, through the Kafka client of Spark's JVM."""
 
-    def __init__(self, jvm: Any, servers: str) -> None:
-        self._jvm, self._servers = jvm, servers
-        self._admin = jvm.org.apache.kafka.clients.admin.AdminClient.create(self._map({}))
+    def __init__(self, spark: SparkSession, servers: str) -> None:
+        self._gateway, self._jvm, self._servers = spark.sparkContext._gateway, spark._jvm, servers
+        self._admin = self._jvm.org.apache.kafka.clients.admin.AdminClient.create(self._map({}))
         self._plain = self._producer({})
 
     def close(self) -> None:
@@ -130,11 +133,17 @@ class Client:
 
     def delete_records(self, topic: str, before: int, partition: int = 0) -> None:
         """What retention does: the log of a partition begins at this offset."""
-        kafka = self._jvm.org.apache.kafka
+        # By reflection: py4j takes its static method for the one of its instances, which has the same name.
+        loader = self._jvm.java.lang.Thread.currentThread().getContextClassLoader()
+        to_delete = loader.loadClass("org.apache.kafka.clients.admin.RecordsToDelete")
+        types = self._gateway.new_array(self._jvm.java.lang.Class, 1)
+        types[0] = self._jvm.java.lang.Long.TYPE
+        arguments = self._gateway.new_array(self._jvm.java.lang.Object, 1)
+        arguments[0] = before
         asked = self._jvm.java.util.HashMap()
         asked.put(
-            kafka.common.TopicPartition(topic, partition),
-            kafka.clients.admin.RecordsToDelete.beforeOffset(before),
+            self._jvm.org.apache.kafka.common.TopicPartition(topic, partition),
+            to_delete.getMethod("beforeOffset", types).invoke(None, arguments),
         )
         self._admin.deleteRecords(asked).all().get()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -33,7 +35,7 @@ def project(new_project: Callable[..., Project]) -> Project:
 
 @pytest.fixture(scope="module")
 def kafka(broker: Broker, project: Project, lake: Lake) -> Iterator[Client]:
-    client = Client(lake.spark._jvm, broker.servers)
+    client = Client(lake.spark, broker.servers)
     yield client
     client.close()
 
@@ -244,7 +246,7 @@ def test_a_broker_that_goes_away_leaves_nothing_half_written(
     with before_the_append(lambda append: broker.stop()):
         said = land("gone", fails=True, **short)
     assert "spark_cdc.cdc_landing: Kafka stopped answering while its messages were read (" in said
-    assert len(said.splitlines()) < 6
+    assert "at org.apache" not in said
     assert texts_of(lake, "gone") == []
     said = land("gone", fails=True, **short)
     assert f"no Kafka broker answers at {broker.servers}" in said
@@ -260,7 +262,7 @@ WRONG = {
     "no_variable": (SASL | {"kafka.sasl.jaas.config": "${env:NO_LOGIN}"}, "names the environment variable NO_LOGIN"),
     "written": (SASL | {"kafka.sasl.jaas.config": NO_LOGIN}, "must have a reference in place of the secret"),
     "after_the_end": ({"subscribe": "wrong", "startingOffsets": '{"wrong": {"0": 7}}'}, "got 7 for topic wrong, partition 0"),
-    "with_more": ({"subscribe": "wrong"}, "must be one call of spark_cdc.kafka_messages and nothing else"),
+    "with_more": ({"subscribe": "wrong"}, "must be one call of spark_cdc.kafka_messages or spark_cdc.file_messages and nothing else"),
     "ours": ({"endingOffsets": "latest"}, "Remove it: cdc_landing sets it itself"),
     "latest": ({"startingOffsets": "latest"}, "would never land what comes before its first message"),
 }
@@ -274,11 +276,11 @@ def test_what_is_wrong_is_said_in_a_sentence(project: Project, kafka: Client, br
     more = project.folder / "models/with_more.sql"
     more.write_text(more.read_text() + "where offset > 1")
     login = {"kafka.bootstrap.servers": broker.sasl_servers, "subscribe": "wrong"} | SASL
-    write(project, broker, "no_login", **login, **{"kafka.sasl.jaas.config": "${file:%s:login}" % login_file(project)})
+    write(project, broker, "no_login", **login, **{"kafka.sasl.jaas.config": login_file(project)})
     done = project.dbt("run", "--select", *names, "no_login")
     for name in names:
         assert WRONG[name][1] in done.messages[name], name
-        assert len(done.messages[name].splitlines()) < 6
+        assert "Exception" not in done.messages[name]
     assert "(SaslAuthenticationException: Authentication failed: Invalid username or password)" in done.messages["no_login"]
     project.remove(*(f"models/{name}.sql" for name in [*names, "no_login"]))
 
@@ -286,7 +288,7 @@ def test_what_is_wrong_is_said_in_a_sentence(project: Project, kafka: Client, br
 def login_file(project: Project) -> str:
     file = project.folder / "login.properties"
     file.write_text(f"login={NO_LOGIN}\n")
-    return str(file)
+    return f"${{file:{file}:login}}"
 
 
 @pytest.mark.parametrize("name", ["written", "ours", "latest"])
@@ -317,3 +319,57 @@ def test_a_secret_is_in_no_file_of_dbt(project: Project, kafka: Client, broker: 
 
 def text(file: Any) -> str:
     return file.read_text(errors="replace")
+
+
+CAPTURED = [
+    {"topic": "shop", "partition": 2, "offset": 7, "timestamp": 1767225600000, "key": "k", "value": "{\"n\": 1.50}", "headers": [["h", "x"]]},
+    {"topic": "shop", "partition": 2, "offset": 8, "value": None},
+    {"topic": "shop", "partition": 2, "offset": 9, "value_base64": "AP8="},
+]
+# Each of them is a value itself: nobody knows what its writer meant.
+OTHER = [
+    b'{"topic": "shop", "partition": 2, "value": "no offset"}',
+    b'{"topic": "shop", "partition": 2, "offset": 1, "value": {"not": "a text"}}',
+    b'{"topic": "shop", "partition": 2, "offset": 1, "value": "half a character \\ud83d"}',
+    b'{"topic": "shop", "partition": 2, "offset": 1, "value": "not UTF-8 \xff"}',
+    b'{"topic": "shop", "partition": 2, "offset": 1, "value": "1", "value": "2"}',
+    b"broken\rjson",
+    b"null",
+]
+
+
+def test_the_lines_of_each_file_land_once(project: Project, lake: Lake) -> None:
+    folder = project.folder / "exports"
+    folder.mkdir()
+    call = "{{ config(materialized='cdc_landing') }}{{ spark_cdc.file_messages(path='%s') }}"
+    project.write({"models/lines.sql": call % folder})
+
+    def land(*arguments: str, fails: bool = False) -> str:
+        done = project.dbt("run", "--select", "lines", *arguments)
+        assert done.result.success != fails, done.messages or done.failure
+        return done.messages.get("lines") or done.failure
+
+    assert land() == "nothing new"
+    (folder / "a b.jsonl").write_text("".join(json.dumps(line) + "\n" for line in CAPTURED))
+    (folder / "other.jsonl").write_bytes(b"\n".join(OTHER))
+    assert land() == "10 messages of 2 files landed"
+    assert land() == "nothing new"
+    rows = lake.rows("select * from landing.lines order by topic, partition, offset")
+    shop = [row for row in rows if row["topic"] == "shop"]
+    assert [(row["partition"], row["offset"], row["value"]) for row in shop] == [
+        (2, 7, b'{"n": 1.50}'), (2, 8, None), (2, 9, b"\x00\xff"),
+    ]  # fmt: skip
+    assert (shop[0]["key"], shop[0]["headers"]) == (b"k", [{"key": "h", "value": b"x"}])
+    assert shop[0]["timestamp"].timestamp() == 1767225600
+    other = [row for row in rows if row["topic"].endswith("exports/other.jsonl")]
+    assert [row["offset"] for row in other] == list(range(len(OTHER)))
+    assert [row["value"] for row in other] == [*OTHER[:-1], None]
+    (folder / "c.jsonl").write_text("{}\n")
+    assert land() == "1 message of 1 file landed"
+    (folder / "c.jsonl").write_text("{}\n{}\n")
+    os.utime(folder / "c.jsonl", (1, 1))
+    assert "1 file changed after they landed, the first: " in land(fails=True)
+    (folder / "other.jsonl").unlink()
+    (folder / "c.jsonl").unlink()
+    assert "other.jsonl" in land("--full-refresh", fails=True)
+    assert len(lake.rows("select * from landing.lines")) == 11

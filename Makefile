@@ -35,7 +35,7 @@ converge: setup-dev ## Put many more random logs into tables in random batches (
 	@SPARK_CDC_LOGS=$(or $(LOGS),1000) SPARK_CDC_SEED=$(or $(SEED),$$RANDOM) $(BIN)/pytest tests/convergence
 
 delta: setup-dev ## Tell the story of a user's project on Delta, which takes long
-	@SPARK_CDC_LAKES=delta $(BIN)/pytest tests/integration/test_days.py tests/integration/test_whole_rows.py
+	@SPARK_CDC_LAKES=delta $(BIN)/pytest tests/integration/test_days.py tests/integration/test_whole_rows.py tests/integration/test_landing.py
 
 ansi: setup-dev ## Tell it with Spark's ANSI mode on, which dbt-spark turns off in its own sessions
 	@SPARK_CDC_ANSI=1 $(BIN)/pytest tests/python/test_golden.py tests/python/test_bad_input.py tests/python/test_captures.py tests/python/test_peer_cases.py

@@ -35,8 +35,8 @@ JARS = {"demo": DEMO_JARS, "test": TEST_JARS}
 KAFKA_SOURCE = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.1.1"
 KAFKA_BROKER = "org.apache.kafka:kafka_2.13:4.3.1"
 KAFKA_JARS = {
-    "kafka-source": (KAFKA_SOURCE, "?"),
-    "kafka-broker": (KAFKA_BROKER, "?"),
+    "kafka-source": (KAFKA_SOURCE, "11c2e1ee40baffea6927e35af913cf2f7742c1f99edb6905e7706434e0109f61"),
+    "kafka-broker": (KAFKA_BROKER, "bb90fc6b4361656d05c9396e4f8d8711917970666e429ab8bc9975108108eb6b"),
 }
 # What Spark has itself, and what Delta needs for other catalogs only.
 NOT_FETCHED = (
@@ -102,7 +102,6 @@ def fetch_with_all(folder: Path, jar: str, wanted: str) -> None:
         jars = sorted(Path(scratch, "jars").glob("*.jar"))
         found = "".join(f"{file.name} {hashlib.sha256(file.read_bytes()).hexdigest()}\n" for file in jars)
         if hashlib.sha256(found.encode()).hexdigest() != wanted:
-            print(found, file=sys.stderr)
             print(f"{jar} could not be fetched as pinned: tests that need it are skipped.", file=sys.stderr)
             return
         os.replace(Path(scratch, "jars"), folder)

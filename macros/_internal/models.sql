@@ -5,6 +5,7 @@
     spark_cdc               messages, changes, run_ledger or run_summary
     spark_cdc.dialect_of    of messages: format -> dialect
     spark_cdc.key           of changes: the key
+    spark_cdc.topics        of messages: the topics that it reads; none for all of the raw table
     spark_cdc.raw_columns   of both: the columns of a message in raw
     spark_cdc.arguments     of both: the arguments that their rows depend on, name -> text: see `_built_with`
 -#}

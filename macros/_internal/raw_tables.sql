@@ -89,3 +89,35 @@
         ) -%}
     {%- endif -%}
 {%- endmacro -%}
+
+{%- macro _require_topics(macro, topics) -%}
+    {%- set listed = [topics] if topics is string else topics -%}
+    {%- if topics is not none and (not spark_cdc._is_list(listed) or not listed
+        or listed | select('string') | map('trim') | select | list | length != listed | length) -%}
+        {%- do spark_cdc._raise(
+            macro, 'topics', 'a topic or a list of topics', spark_cdc._show(topics),
+            'Write topics=[\'orders\', \'shop[.].*\'], or leave it out to read the whole raw table.'
+        ) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+{#-
+    Condition on the raw table; none for all of it. A text with other characters than those of a topic's name is a regular
+    expression that a whole name fits. A message without a topic belongs to no model with `topics`.
+-#}
+{%- macro _topics_condition(raw_columns, topics) -%}
+    {%- if not topics -%}{{- return(none) -}}{%- endif -%}
+    {%- set topic = spark_cdc._raw_columns(raw_columns).topic -%}
+    {%- set names, conditions = [], [] -%}
+    {%- for name in ([topics] if topics is string else topics) -%}
+        {%- if modules.re.fullmatch('[a-zA-Z0-9._-]+', name) -%}
+            {%- do names.append(name) -%}
+        {%- else -%}
+            {%- do conditions.append(topic ~ ' rlike ' ~ spark_cdc._literal('^(?:' ~ name ~ ')\\z')) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if names -%}
+        {%- do conditions.append(topic ~ ' in (' ~ spark_cdc._literals(names) ~ ')') -%}
+    {%- endif -%}
+    {{- return(conditions | join(' or ')) -}}
+{%- endmacro -%}

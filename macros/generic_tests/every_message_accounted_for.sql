@@ -40,10 +40,14 @@
 {%- endmacro -%}
 
 {%- macro spark__test_every_message_accounted_for(model, raw, raw_columns, changes, raw_is_growing) -%}
-    {%- set readers = spark_cdc._models_upstream(model, 'messages') if raw_columns is none else [] -%}
+    {%- set upstream = spark_cdc._models_upstream(model, 'messages') -%}
+    {%- set readers = upstream if raw_columns is none else [] -%}
     {%- set names = spark_cdc._raw_columns(
         readers[0].config.meta['spark_cdc.raw_columns'] if readers | length == 1 else raw_columns
     ) -%}
+    {%- set topics_read = spark_cdc._topics_condition(
+        raw_columns or upstream[0].config.meta['spark_cdc.raw_columns'], upstream[0].config.meta.get('spark_cdc.topics')
+    ) if upstream | length == 1 else none -%}
     {%- if execute and flags.WHICH in ['test', 'build', 'retry'] -%}
         {%- set kept = ['topic', 'partition', 'offset'] | reject('in', raw_columns or {}) | list if readers | length != 1 else [] -%}
         {%- do spark_cdc._require_found(
@@ -65,6 +69,9 @@ raw_messages as (
         {{ names.partition }} as partition,
         {{ names.offset }} as offset
     from {{ raw }}
+    {%- if topics_read %}
+    where {{ topics_read }}
+    {%- endif %}
 
 ),
 

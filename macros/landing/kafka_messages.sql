@@ -66,7 +66,7 @@ from {{ spark_cdc._landing_view('kafka') }}
 {%- macro _kafka_source_options() -%}
     {{- return([
         'subscribe', 'subscribePattern', 'startingOffsets', 'maxOffsetsPerTrigger', 'minPartitions', 'maxRecordsPerPartition',
-        'kafkaConsumer.pollTimeoutMs',
+        'kafkaConsumer.pollTimeoutMs', 'groupIdPrefix',
     ]) -}}
 {%- endmacro -%}
 

@@ -3,10 +3,10 @@
 
     Returns the text of the CTEs: `raw_messages`, with `reading` those up to `new_messages`, then those of `_envelopes_of`. The
     caller adds its own `select`. `leaves_out` names columns of `_header_columns` that the caller does not read. With
-    `finds_reused_offsets` a message is an error if an older message has its offset.
+    `finds_reused_offsets` a message is an error if an older message has its offset. `where` is a condition on the relation.
 -#}
 {%- macro _envelope(
-    relation, fmt, raw_columns, reading=none, leaves_out=[], finds_reused_offsets=false
+    relation, fmt, raw_columns, reading=none, leaves_out=[], finds_reused_offsets=false, where=none
 ) -%}
     {%- set raw = spark_cdc._raw_columns(raw_columns) -%}
     {%- set is_joined = reading and not spark_cdc._condition_says_all(reading) -%}
@@ -24,9 +24,9 @@ raw_messages as (
         {{ raw.value if fmt.header.document else 'cast(' ~ raw.value ~ ' as string)' }} as value,
         {{ raw.headers or "cast(null as array<struct<key: string, value: binary>>)" }} as headers
     from {{ relation }}
-    {%- if condition %}
-    where {{ condition }}
-    {%- endif %}
+    {%- for condition in [where, condition] | select %}
+    {{ 'where' if loop.first else 'and' }} ({{ condition }})
+    {%- endfor %}
 
 ),
 

@@ -5,6 +5,7 @@
     format       the envelope: see `formats()`
     dialect      the product that wrote the messages, if products write the format differently
     raw_columns  {'value': 'payload', ...}: SQL expressions for columns that have another name in the raw table
+    topics       a topic, a list of them, or regular expressions: the messages of other topics are not this model's
 
     One row has: topic, partition, offset, timestamp, key, value as in Kafka, JSON without the wrapping of a converter; format;
     kind (rows, ddl, truncate, begin, commit, heartbeat, tombstone, other, unreadable); database_name, schema_name, table_name;
@@ -15,13 +16,17 @@
 
     A `cdc_append` model reads each message of the raw table once, also one that lands late or lands again.
 -#}
-{%- macro messages(relation=none, format=none, dialect=none, raw_columns=none) -%}
-    {%- do spark_cdc._require_arguments('messages', varargs, kwargs, ['relation', 'format', 'dialect', 'raw_columns']) -%}
+{%- macro messages(relation=none, format=none, dialect=none, raw_columns=none, topics=none) -%}
+    {%- do spark_cdc._require_arguments(
+        'messages', varargs, kwargs, ['relation', 'format', 'dialect', 'raw_columns', 'topics']
+    ) -%}
     {%- do spark_cdc._require_source('messages', 'relation', relation) -%}
     {%- set fmt = spark_cdc._format(format, dialect, 'messages') -%}
     {%- do spark_cdc._require_raw_columns('messages', raw_columns) -%}
+    {%- do spark_cdc._require_topics('messages', topics) -%}
     {%- do spark_cdc._note_kind('messages', {
         'spark_cdc.dialect_of': {format: fmt.dialect}, 'spark_cdc.raw_columns': raw_columns or {},
+        'spark_cdc.topics': topics,
         'spark_cdc.arguments': spark_cdc._as_noted(dict(
             {'format': format, 'dialect': fmt.dialect}, **spark_cdc._vars_of_rows(format)
         ), raw_columns),
@@ -34,23 +39,24 @@
             'messages', spark_cdc._positions_of_messages(this), spark_cdc._positions_of_messages(relation, raw_columns), relation
         ) -%}
     {%- endif -%}
-    {%- set query = adapter.dispatch('messages', 'spark_cdc')(relation, fmt, raw_columns) -%}
+    {%- set query = adapter.dispatch('messages', 'spark_cdc')(relation, fmt, raw_columns, topics) -%}
     {%- do spark_cdc._require_functions('messages', format, query) -%}
     {{- return(query) -}}
 {%- endmacro -%}
 
-{%- macro default__messages(relation, fmt, raw_columns) -%}
+{%- macro default__messages(relation, fmt, raw_columns, topics=none) -%}
     {%- do spark_cdc._only_spark('messages') -%}
 {%- endmacro -%}
 
-{%- macro spark__messages(relation, fmt, raw_columns) -%}
+{%- macro spark__messages(relation, fmt, raw_columns, topics=none) -%}
     {%- set is_kept = spark_cdc._is_log() -%}
+    {%- set where = spark_cdc._topics_condition(raw_columns, topics) -%}
     {%- set reading = none -%}
     {%- if spark_cdc._is_incremental_run() -%}
         {%- set read_before = spark_cdc._positions_read_before(
-            relation, 'topic', 'read_positions', [fmt.name, fmt.named_dialect, raw_columns]
+            relation, 'topic', 'read_positions', [fmt.name, fmt.named_dialect, raw_columns] + ([topics] if topics else [])
         ) -%}
-        {%- set partitions = spark_cdc._partitions_to_read(relation, raw_columns, read_before) -%}
+        {%- set partitions = spark_cdc._partitions_to_read(relation, raw_columns, read_before, where) -%}
         {%- if not partitions and spark_cdc._is_run() -%}
             {{- return(spark_cdc._nothing_new()) -}}
         {%- endif -%}
@@ -63,7 +69,7 @@
                 ~ " where kind = 'unreadable'",
         } if partitions else none -%}
     {%- endif -%}
-with {{ spark_cdc._envelope(relation, fmt, raw_columns, reading=reading, finds_reused_offsets=true) }},
+with {{ spark_cdc._envelope(relation, fmt, raw_columns, reading=reading, finds_reused_offsets=true, where=where) }},
 
 {{ spark_cdc._message_rows(fmt) }}
 {%- set joins_read_positions = spark_cdc._joins_read_positions(is_kept, reading) %}

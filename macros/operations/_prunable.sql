@@ -23,6 +23,9 @@
         {%- set table = spark_cdc._table_of(reader) -%}
         {%- set needed_for = spark_cdc._reads_all(reader, table, node) -%}
         {%- if needed_for -%}{{- return({'needed_for': needed_for}) -}}{%- endif -%}
+        {%- if is_source and reader.config.meta.get('spark_cdc.topics') -%}
+            {{- return({'needed_for': reader.name ~ ' reads only some of its topics.'}) -}}
+        {%- endif -%}
         {%- do places.append(spark_cdc._place_in_raw(reader)) -%}
         {%- do kinds.append(spark_cdc._kind_of(reader)) -%}
         {%- if spark_cdc._kind_of(reader) == 'messages' -%}

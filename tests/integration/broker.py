@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness import KAFKA_PASSWORD, KAFKA_USER, REPOSITORY
+import pyspark
+from harness import KAFKA_JARS, KAFKA_PASSWORD, KAFKA_USER, REPOSITORY
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-JARS = REPOSITORY / ".jars" / "kafka"
+JARS = REPOSITORY / ".jars" / "kafka-broker"
 SETTINGS = """
 process.roles=broker,controller
 node.id=1
@@ -56,7 +57,7 @@ class Broker:
     @staticmethod
     def can_start() -> bool:
         """Whether `make` could fetch the jars."""
-        return JARS.is_dir() and any(JARS.iterdir()) and shutil.which("java") is not None
+        return JARS.is_dir() and bool(KAFKA_JARS) and shutil.which("java") is not None
 
     @property
     def servers(self) -> str:
@@ -95,10 +96,12 @@ class Broker:
 
     def _java(self, *arguments: str) -> subprocess.Popen:
         log = (self.folder / "kafka.log").open("a")
+        # Spark's resolver leaves Scala's own library out, because Spark has it.
+        [scala] = (Path(pyspark.__file__).parent / "jars").glob("scala-library-*.jar")
         options = ["-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
         return subprocess.Popen(
             ["java", *options, *arguments],
-            env=os.environ | {"CLASSPATH": f"{JARS}/*"}, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            env=os.environ | {"CLASSPATH": f"{JARS}/*{os.pathsep}{scala}"}, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
         )  # fmt: skip
 
 

@@ -32,10 +32,10 @@ JARS = {
 LAKES_ASKED_FOR = tuple(os.environ.get("SPARK_CDC_LAKES", "iceberg").split())
 # dbt-spark turns ANSI off in each session of its own, and cannot in those of a Thrift server: `make ansi` has it on.
 HAS_ANSI = bool(os.environ.get("SPARK_CDC_ANSI"))
-KAFKA_JARS = (
-    "spark-sql-kafka-0-10_2.13-4.1.3.jar", "spark-token-provider-kafka-0-10_2.13-4.0.0.jar",
-    "kafka-clients-3.9.2.jar", "commons-pool2-2.13.1.jar",
-)  # fmt: skip
+# Spark's Kafka source, where it could be fetched.
+KAFKA_JARS = tuple(
+    f"kafka-source/{file.name}" for file in sorted((REPOSITORY / ".jars" / "kafka-source").glob("*.jar"))
+)
 KAFKA_USER, KAFKA_PASSWORD = "reader", "s3cr3t'of the reader"
 KAFKA_LOGIN = (
     "org.apache.kafka.common.security.plain.PlainLoginModule required "

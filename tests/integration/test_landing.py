@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 from broker import Broker, Client
-from harness import KAFKA_LOGIN, KAFKA_PASSWORD, Lake, Project
+from harness import KAFKA_LOGIN, KAFKA_PASSWORD, LAKES_ASKED_FOR, Lake, Project
 
 pytestmark = pytest.mark.skipif(not Broker.can_start(), reason="the jars of a Kafka broker could not be fetched")
 
+LAKES = LAKES_ASKED_FOR
 MODEL = """
 {{{{ config(materialized='cdc_landing') }}}}
 {{{{ spark_cdc.kafka_messages(options={options}) }}}}
@@ -319,6 +320,37 @@ def test_a_secret_is_in_no_file_of_dbt(project: Project, kafka: Client, broker: 
 
 def text(file: Any) -> str:
     return file.read_text(errors="replace")
+
+
+def test_messages_models_share_a_raw_table(project: Project, kafka: Client, broker: Broker, lake: Lake) -> None:
+    """Each names its topics; what counts the messages of one looks at no others."""
+    for topic in ("mixed.orders", "mixed.users"):
+        kafka.create(topic)
+    order = '{"database":"d","table":"orders","type":"INSERT","isDdl":false,"es":1,"old":null,"data":[{"id":"%s"}]}'
+    user = '{"database":"d","table":"users","type":"insert","ts":1,"position":"mysql-bin.1:%s","data":{"id":1}}'
+    write(project, broker, "mixed", subscribe="mixed.orders,mixed.users")
+    append = "{{ config(materialized='cdc_append') }}"
+    call = append + "{{ spark_cdc.messages(ref('mixed'), format='%s', topics=%s) }}"
+    project.write(
+        {
+            "models/orders.sql": call % ("canal", "'mixed.orders'"),
+            "models/users.sql": call % ("maxwell", "['no_topic', '.*[.]users']"),
+            "models/mixed.yml": "models:\n"
+            + "".join(
+                f"  - name: {name}\n    data_tests: [spark_cdc.every_message_accounted_for: {{arguments: {{raw: ref('mixed')}}}}]\n"
+                for name in ("orders", "users")
+            ),
+        }
+    )
+    for number in (1, 2):
+        kafka.produce("mixed.orders", [order % number] * 2)
+        kafka.produce("mixed.users", [user % number])
+        done = project.dbt("build", "--select", "mixed+").must_succeed()
+        assert done.messages["orders"] == "2 read: 2 unrouted"
+        assert done.messages["users"] == "1 read: 1 unrouted"
+    for name in ("orders", "users"):
+        assert {row["topic"] for row in lake.rows(f"select topic from landing.{name}")} == {f"mixed.{name}"}
+    project.remove("models/mixed.yml", "models/orders.sql", "models/users.sql")
 
 
 CAPTURED = [

@@ -252,3 +252,16 @@ def test_formats_that_need_functions_are_refused_where_there_are_none(repository
         else:
             library.call("_require_functions", "messages", format_name, sql)
     assert set(asked) == {"cdc_dts_avro", "cdc_mongo_fields"}
+
+
+def test_a_text_with_signs_is_a_regular_expression_of_topics(library: MacroLibrary) -> None:
+    condition = library.call("_topics_condition", {"topic": "t"}, ["shop.orders", "shop[.].*", "it's"])
+    assert condition == r"t rlike '^(?:shop[.].*)\\z' or t rlike '^(?:it\'s)\\z' or t in ('shop.orders')"
+    assert library.call("_topics_condition", None, "orders") == "topic in ('orders')"
+    assert library.call("_topics_condition", None, None) is None
+
+
+@pytest.mark.parametrize("topics", [[], "", [1], {"a": 1}, ["a", " "]])
+def test_topics_are_texts(library: MacroLibrary, topics: object) -> None:
+    with pytest.raises(CompilerError, match=r"argument `topics` must be a topic or a list of topics; got"):
+        library.call("_require_topics", "messages", topics)

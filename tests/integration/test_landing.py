@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from broker import Broker, Client
-from harness import KAFKA_LOGIN, KAFKA_PASSWORD, LAKES_ASKED_FOR, Lake, Project
+from harness import KAFKA_LOGIN, KAFKA_PASSWORD, LAKES_ASKED_FOR, REPOSITORY, Lake, Project
 
 pytestmark = pytest.mark.skipif(not Broker.can_start(), reason="the jars of a Kafka broker could not be fetched")
 
@@ -89,24 +90,49 @@ def before_the_append(do: Callable[[Callable[[], None]], None]) -> Iterator[None
 
 
 def test_a_topic_lands_once(land: Callable[..., str], kafka: Client, lake: Lake) -> None:
-    kafka.create("shop", 3)
-    assert land("shop") == "nothing new"
-    assert values_of(lake, "shop") == []
-    kafka.produce("shop", ["a", None], key="k", headers={"h": "x"})
-    kafka.produce("shop", ["c"], partition=2)
-    assert land("shop") == "3 messages of 2 partitions landed"
-    commits = lake.commits("landing.shop")
-    assert land("shop") == "nothing new"
-    assert lake.commits("landing.shop") == commits
-    kafka.add_partitions("shop", 5)
-    kafka.produce("shop", ["d"])
-    kafka.produce("shop", ["e"], partition=4)
-    assert land("shop") == "2 messages of 2 partitions landed"
-    assert values_of(lake, "shop") == [(0, 0, "a"), (0, 1, ""), (0, 2, "d"), (2, 0, "c"), (4, 0, "e")]
-    [first] = lake.rows("select * from landing.shop where partition = 0 and offset = 0")
-    assert (first["topic"], first["key"], first["headers"]) == ("shop", b"k", [{"key": "h", "value": b"x"}])
-    [second] = lake.rows("select value from landing.shop where partition = 0 and offset = 1")
+    kafka.create("first", 3)
+    assert land("first") == "nothing new"
+    assert values_of(lake, "first") == []
+    kafka.produce("first", ["a", None], key="k", headers={"h": "x"})
+    kafka.produce("first", ["c"], partition=2)
+    assert land("first") == "3 messages of 2 partitions landed"
+    commits = lake.commits("landing.first")
+    assert land("first") == "nothing new"
+    assert lake.commits("landing.first") == commits
+    kafka.add_partitions("first", 5)
+    kafka.produce("first", ["d"])
+    kafka.produce("first", ["e"], partition=4)
+    assert land("first") == "2 messages of 2 partitions landed"
+    assert values_of(lake, "first") == [(0, 0, "a"), (0, 1, ""), (0, 2, "d"), (2, 0, "c"), (4, 0, "e")]
+    [first] = lake.rows("select * from landing.first where partition = 0 and offset = 0")
+    assert (first["topic"], first["key"], first["headers"]) == ("first", b"k", [{"key": "h", "value": b"x"}])
+    [second] = lake.rows("select value from landing.first where partition = 0 and offset = 1")
     assert second["value"] is None
+
+
+def test_the_page_s_models_land(
+    project: Project, kafka: Client, broker: Broker, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (REPOSITORY / "docs/how-to/land-a-topic.md").read_text()
+    from_kafka, from_files = re.findall(r"```sql\n-- models/landing/shop/raw_shop.sql\n(.*?)```", page, re.S)
+    line = re.findall(r"```json\n(.*?)```", page, re.S)[0]
+    exports = project.folder / "of_the_page"
+    exports.mkdir()
+    (exports / "shop.jsonl").write_text(line)
+    project.write(
+        {
+            "models/raw_shop.sql": from_kafka,
+            "models/raw_files.sql": from_files.replace("s3a://exports/shop/", f"{exports}/"),
+        }
+    )
+    kafka.create("shop")
+    kafka.produce("shop", ["a"])
+    monkeypatch.setenv("KAFKA_SERVERS", broker.servers)
+    done = project.run("--select", "raw_shop", "raw_files")
+    project.remove("models/raw_shop.sql", "models/raw_files.sql")
+    assert done.messages["raw_shop"] == "1 message of 1 partition landed"
+    assert done.messages["raw_files"] == "1 message of 1 file landed"
+    assert texts_of(lake, "raw_files") == ["..."]
 
 
 def test_what_is_noted_is_valid_for_one_commit(land: Callable[..., str], kafka: Client, lake: Lake) -> None:

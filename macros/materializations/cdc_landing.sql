@@ -25,6 +25,7 @@
         else spark_cdc._landed(existing_relation, file_format, 'kafka' in source) -%}
     {%- set read = spark_cdc._kafka_to_land(source.kafka, landed) if 'kafka' in source
         else spark_cdc._files_to_land(source.path, existing_relation, is_first) -%}
+    {%- do spark_cdc._log_state('first_build' if is_first else 'append' if read.parts else 'nothing_new') -%}
     {%- if existing_relation is not none and is_first -%}
         {%- do spark_cdc._refuse_to_lose_messages(existing_relation, read) -%}
     {%- elif read.restarted -%}

@@ -6,18 +6,19 @@
     dbt_project.yml: a later dbt may give every model another key.
 -#}
 {%- macro _refuse_unknown_keys(materialization, model) -%}
-    {%- set ours = ['file_format', 'tblproperties']
-        + (['unique_key', 'on_schema_change'] if materialization != 'cdc_landing' else [])
-        + (['source_tables_share_keys', 'track_columns', 'keep_unchanged', 'hard_deletes']
-            if materialization not in ['cdc_append', 'cdc_landing'] else []) -%}
-    {%- set without_effect = spark_cdc._keys_without_effect()
-        + (['unique_key', 'on_schema_change'] if materialization == 'cdc_landing' else []) -%}
+    {%- set ours = ['unique_key', 'file_format', 'on_schema_change', 'tblproperties'] + (
+        ['source_tables_share_keys', 'track_columns', 'keep_unchanged', 'hard_deletes']
+        if materialization not in ['cdc_append', 'cdc_landing'] else []
+    ) -%}
+    {#- A landing table has columns of its own, and keeps every message. -#}
+    {%- set not_of_landing = ['unique_key', 'on_schema_change'] if materialization == 'cdc_landing' else [] -%}
+    {%- set ours = ours | reject('in', not_of_landing) | list -%}
     {#- Keys of dbt's snapshots, which users may expect of a history. -#}
     {%- set meant_by = {
         'check_cols': 'track_columns', 'tracked_columns': 'track_columns',
         'invalidate_hard_deletes': "hard_deletes='invalidate'",
     } if materialization == 'cdc_history' else {} -%}
-    {%- for name in without_effect if name in model.unrendered_config and name in model.config -%}
+    {%- for name in spark_cdc._keys_without_effect() + not_of_landing if name in model.unrendered_config and name in model.config -%}
         {%- do spark_cdc._raise(
             materialization, name, 'left out', spark_cdc._show(model.config[name]),
             'A ' ~ materialization ~ ' model does not read it: ' ~ spark_cdc._what_a_run_writes(materialization)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from broker import Broker, Client
+from dbt_spark_cdc.registry import register
 from harness import KAFKA_LOGIN, KAFKA_PASSWORD, LAKES_ASKED_FOR, REPOSITORY, Lake, Project
 
 pytestmark = pytest.mark.skipif(not Broker.can_start(), reason="the jars of a Kafka broker could not be fetched")
@@ -289,6 +290,7 @@ WRONG = {
     "written": (SASL | {"kafka.sasl.jaas.config": NO_LOGIN}, "must have a reference in place of the secret"),
     "after_the_end": ({"subscribe": "wrong", "startingOffsets": '{"wrong": {"0": 7}}'}, "got 7 for topic wrong, partition 0"),
     "with_more": ({"subscribe": "wrong"}, "must be one call of spark_cdc.kafka_messages or spark_cdc.file_messages and nothing else"),
+    "keyed": ({"subscribe": "wrong"}, "A cdc_landing model does not read it: each run appends what it has not read yet."),
     "ours": ({"endingOffsets": "latest"}, "Remove it: cdc_landing sets it itself"),
     "latest": ({"startingOffsets": "latest"}, "would never land what comes before its first message"),
 }
@@ -301,6 +303,8 @@ def test_what_is_wrong_is_said_in_a_sentence(project: Project, kafka: Client, br
         write(project, broker, name, **WRONG[name][0])
     more = project.folder / "models/with_more.sql"
     more.write_text(more.read_text() + "where offset > 1")
+    keyed = project.folder / "models/keyed.sql"
+    keyed.write_text(keyed.read_text().replace("'cdc_landing'", "'cdc_landing', unique_key=['offset']"))
     login = {"kafka.bootstrap.servers": broker.sasl_servers, "subscribe": "wrong"} | SASL
     write(project, broker, "no_login", **login, **{"kafka.sasl.jaas.config": login_file(project)})
     done = project.dbt("run", "--select", *names, "no_login")
@@ -309,6 +313,16 @@ def test_what_is_wrong_is_said_in_a_sentence(project: Project, kafka: Client, br
         assert "Exception" not in done.messages[name]
     assert "(SaslAuthenticationException: Authentication failed: Invalid username or password)" in done.messages["no_login"]
     project.remove(*(f"models/{name}.sql" for name in [*names, "no_login"]))
+
+
+def test_where_spark_has_no_plugin_it_is_said(land: Callable[..., str], kafka: Client, lake: Lake) -> None:
+    """As over a Thrift server, which has none of the functions."""
+    lake.spark.sql("drop temporary function cdc_detect")
+    try:
+        said = land("wrong", fails=True)
+    finally:
+        register(lake.spark)
+    assert "Kafka is read where dbt itself runs Spark (method: session) and the Python half" in said
 
 
 def login_file(project: Project) -> str:

@@ -145,7 +145,7 @@
         {%- set is_other = noted is not none and noted.id != log.topic_id -%}
         {%- if (is_other or (held is not none and held > log.latest)) and log.topic not in restarted -%}
             {%- if log.topic not in restart -%}
-                {%- do spark_cdc._raise_recreated(log, held, is_other) -%}
+                {%- do spark_cdc._raise_recreated(log, held, is_other, noted is not none) -%}
             {%- endif -%}
             {%- do restarted.append(log.topic) -%}
         {%- endif -%}
@@ -188,13 +188,16 @@
     {{- return({'ranges': ranges, 'landed': after, 'restarted': restarted, 'lost': lost}) -}}
 {%- endmacro -%}
 
-{%- macro _raise_recreated(log, held, is_other) -%}
+{#- With its old id a topic can only end earlier if a broker lost its last messages. -#}
+{%- macro _raise_recreated(log, held, is_other, has_id) -%}
     {%- do exceptions.raise_compiler_error(
-        'spark_cdc.cdc_landing: topic ' ~ log.topic ~ ' was deleted and created again: ' ~ (
+        'spark_cdc.cdc_landing: topic ' ~ log.topic ~ (
+            ' lost messages that were landed: ' if has_id and not is_other else ' was deleted and created again: '
+        ) ~ (
             'Kafka has another id for it than the one that model ' ~ model.name ~ ' has landed' if is_other
             else 'partition ' ~ log.partition ~ ' ends at offset ' ~ log.latest ~ ', and model ' ~ model.name
                 ~ ' has landed it up to offset ' ~ (held - 1)
-        ) ~ '. To land the new topic from its beginning, after the messages of the old one: dbt run --select ' ~ model.name
+        ) ~ '. To land the topic as it is now from its beginning, after the messages of the old one: dbt run --select ' ~ model.name
         ~ ' --vars \'{spark_cdc__land_recreated_topics: [' ~ log.topic ~ ']}\'. Then see docs/how-to/a-recreated-topic.md.'
     ) -%}
 {%- endmacro -%}

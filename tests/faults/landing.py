@@ -73,6 +73,7 @@ def kill(siege: LandingSiege, places: list[str], chance: random.Random) -> None:
             if number == len(places) - 1 or chance.random() < 0.7:
                 worker.must_run()
                 siege.must_have_landed(worker)
+                print(f"each of {siege.produced} messages is there once", flush=True)
     finally:
         worker.is_gone()
         siege.broker.stop()

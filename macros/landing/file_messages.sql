@@ -97,8 +97,8 @@ from captured_messages
     stops the run: nobody knows which of its lines are in the table.
 -#}
 {%- macro _files_to_land(path, relation, is_first) -%}
-    {%- set found = 'select distinct _metadata.file_path as file, _metadata.file_modification_time as modified_at from binaryFile.'
-        ~ spark_cdc._quote(path) -%}
+    {%- set found = 'select distinct _metadata.file_path as file, _metadata.file_modification_time as modified_at '
+        ~ 'from binaryFile.' ~ spark_cdc._quote(path) -%}
     {%- set query -%}
         select found.file, landed.file is not null
         from ({{ found }}) as found

@@ -119,8 +119,9 @@ from captured_messages
     {%- if changed -%}
         {%- do exceptions.raise_compiler_error(
             'spark_cdc.cdc_landing: a file changed after it landed: ' ~ changed[0]
-            ~ (' and ' ~ (changed | length - 1) ~ ' more' if changed | length > 1 else '') ~ '. Write new lines to new files. To land a changed file once more, delete its rows first: delete from '
-            ~ relation ~ ' where file = ' ~ spark_cdc._literal(changed[0])
+            ~ (' and ' ~ (changed | length - 1) ~ ' more' if changed | length > 1 else '')
+            ~ '. Write new lines to new files. To land a changed file once more, delete its rows first: delete from ' ~ relation
+            ~ ' where file = ' ~ spark_cdc._literal(changed[0])
         ) -%}
     {%- endif -%}
     {%- set view -%}

@@ -365,8 +365,8 @@ def test_messages_models_share_a_raw_table(project: Project, kafka: Client, brok
     """Each names its topics; what counts the messages of one looks at no others."""
     for topic in ("mixed.orders", "mixed.users"):
         kafka.create(topic)
-    order = '{"database":"d","table":"orders","type":"INSERT","isDdl":false,"es":1,"old":null,"data":[{"id":"%s"}]}'
-    user = '{"database":"d","table":"users","type":"insert","ts":1,"position":"mysql-bin.1:%s","data":{"id":1}}'
+    order = '{"database":"d","table":"orders","type":"INSERT","isDdl":false,"es":1767225600000,"old":null,"data":[{"id":"%s"}]}'
+    user = '{"database":"d","table":"users","type":"insert","ts":1767225600,"position":"mysql-bin.1:%s","data":{"id":1}}'
     write(project, broker, "mixed", subscribe="mixed.orders,mixed.users")
     append = "{{ config(materialized='cdc_append') }}"
     call = append + "{{ spark_cdc.messages(ref('mixed'), format='%s', topics=%s) }}"

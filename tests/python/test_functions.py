@@ -923,7 +923,7 @@ def test_workers_without_a_module_are_one_sentence(spark: Any) -> None:
     session.udf.register("cdc_mongo_fields", fails)
     assert workers.why_not(session, {"cdc_mongo_fields"}) == (
         "spark_cdc: Spark's workers cannot run cdc_mongo_fields: ModuleNotFoundError: No module named 'pyarrow'. Install on "
-        "each worker, in the Python that it runs: pip install 'dbt-spark-cdc[worker,dts,mongodb]'. See "
+        "each worker, in the Python that it runs: pip install 'dbt-spark-cdc[worker,dts,mongodb,ddl]'. See "
         "docs/how-to/run-on-a-cluster.md."
     )
 

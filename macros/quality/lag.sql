@@ -33,7 +33,7 @@
 
 {%- macro spark__lag(messages, current) -%}
     {%- set of_partition = ['topic', 'partition'] -%}
-    {%- set nothing_less = 'coalesce(sequence, cast(array() as array<decimal(20,0)>))' -%}
+    {%- set nothing = 'cast(array() as array<decimal(20,0)>)' -%}
     {%- set of_table = of_partition + ['database_name', 'schema_name', 'table_name'] -%}
 with messages as (
 
@@ -77,6 +77,8 @@ read_partitions as (
         topic,
         partition,
         max(offset) as read_offset,
+        max_by(timestamp, offset) as read_at,
+        max_by(loaded_at, offset) as loaded_at,
         max(coalesce(committed_at, timestamp)) as alive_at
     from messages
     group by topic, partition
@@ -85,90 +87,89 @@ read_partitions as (
 
 read_tables as (
 
-    select {{ of_table | join(', ') }}, max(offset) as table_offset
+    select
+        {{ of_table | join(', ') }},
+        max(offset) as table_offset,
+        max_by(timestamp, offset) as timestamp,
+        max_by(committed_at, offset) as committed_at,
+        max_by(loaded_at, offset) as loaded_at
     from messages
     where kind = 'rows'
     group by {{ of_table | join(', ') }}
 
 ),
 
-newest_offsets as (
+readers as (
 
-    select topic, partition, read_offset as offset from read_partitions
-
-    union
-
-    select topic, partition, table_offset as offset from read_tables
+    select {{ of_table | join(', ') }}, reader
+    from read_tables
+    lateral view explode(array_compact(cast(array({{ spark_cdc._current_readers(current) | indent(4) }}) as array<int>))) exploded as reader
 
 ),
 
-newest_messages as (
-
-    select
-        topic,
-        partition,
-        offset,
-        max(timestamp) as timestamp,
-        max(committed_at) as committed_at,
-        max(loaded_at) as loaded_at
-    from messages
-    left semi join newest_offsets on {{ spark_cdc._same('messages', 'newest_offsets', of_partition + ['offset']) }}
-    group by topic, partition, offset
-
-),
-
-applied_positions as (
+held as (
 
     {%- for relation in current %}
-    {% set reads = [] %}
-    {%- for node in spark_cdc._models_upstream(relation, 'cdc_current') %}
-    {%- for changes in spark_cdc._nodes_below(node, 'changes') %}
-    {%- do reads.append(spark_cdc._condition_of(changes)) %}
-    {%- endfor %}
-    {%- endfor %}
     select
-        {{ spark_cdc._qualified('read_tables', of_table) }},
-        held.sequence,
-        held.sequence_of_topic,
-        held.offset,
-        held.committed_at
-    from read_tables
-    left join (
-        select
-            _cdc_topic as topic,
-            _cdc_partition as partition,
-            max(_cdc_sequence) as sequence,
-            max(max(_cdc_sequence)) over (partition by _cdc_topic) as sequence_of_topic,
-            max_by(_cdc_offset, _cdc_sequence) as offset,
-            max_by(_cdc_committed_at, _cdc_sequence) as committed_at
-        from {{ relation }}
-        group by _cdc_topic, _cdc_partition
-    ) as held
-        on {{ spark_cdc._same('read_tables', 'held', of_partition) }}
-    where {{ reads | join(' or ') or 'false' }}
+        {{ loop.index }} as reader,
+        _cdc_topic as topic,
+        _cdc_partition as partition,
+        max(_cdc_sequence) as sequence,
+        max(case when _cdc_op = 'truncate' then _cdc_sequence end) as sequence_of_truncate,
+        max_by(_cdc_offset, _cdc_sequence) as offset,
+        max_by(_cdc_committed_at, _cdc_sequence) as committed_at
+    from {{ relation }}
+    group by _cdc_topic, _cdc_partition
     {{ 'union all' if not loop.last }}
     {%- else %}
     select
-        {{ spark_cdc._qualified('read_tables', of_table) }},
+        0 as reader,
+        cast(null as string) as topic,
+        cast(null as int) as partition,
         cast(null as array<decimal(20,0)>) as sequence,
-        cast(null as array<decimal(20,0)>) as sequence_of_topic,
+        cast(null as array<decimal(20,0)>) as sequence_of_truncate,
         cast(null as bigint) as offset,
         cast(null as timestamp) as committed_at
-    from read_tables
     where false
     {%- endfor %}
 
 ),
 
--- several tables over one source table: the one that is least far
+held_of_topics as (
+
+    select reader, topic, max(sequence) as sequence, max(sequence_of_truncate) as sequence_of_truncate
+    from held
+    group by reader, topic
+
+),
+
+applied_positions as (
+
+    select
+        {{ spark_cdc._qualified('readers', of_table) }},
+        -- a truncate is applied to the rows of all partitions
+        coalesce(array_max(array(held.sequence, held_of_topics.sequence_of_truncate)), {{ nothing }}) as sequence,
+        coalesce(held_of_topics.sequence, {{ nothing }}) as sequence_of_topic,
+        held.offset,
+        held.committed_at
+    from readers
+    left join held
+        on readers.reader = held.reader
+        and {{ spark_cdc._same('readers', 'held', of_partition) }}
+    left join held_of_topics
+        on readers.reader = held_of_topics.reader
+        and readers.topic <=> held_of_topics.topic
+
+),
+
 applied as (
 
     select
         {{ of_table | join(', ') }},
-        min({{ nothing_less }}) as sequence,
-        min(coalesce(sequence_of_topic, cast(array() as array<decimal(20,0)>))) as sequence_of_topic,
-        min_by(offset, {{ nothing_less }}) as applied_offset,
-        min_by(committed_at, {{ nothing_less }}) as applied_committed_at
+        min(sequence) as sequence,
+        min(sequence_of_topic) as sequence_of_topic,
+        min_by(offset, sequence) as applied_offset,
+        min_by(committed_at, sequence) as applied_committed_at
     from applied_positions
     group by {{ of_table | join(', ') }}
 
@@ -203,30 +204,24 @@ select
     landed.landed_offset,
     landed.landed_at,
     read_partitions.read_offset,
-    newest_of_partition.timestamp as read_at,
-    newest_of_partition.loaded_at,
+    read_partitions.read_at,
+    read_partitions.loaded_at,
     landed.landed_offset - coalesce(read_partitions.read_offset, landed.first_offset - 1) as unread_offsets,
-    {{ spark_cdc._seconds_between('newest_of_partition.timestamp', 'landed.landed_at') }} as unread_seconds,
+    {{ spark_cdc._seconds_between('read_partitions.read_at', 'landed.landed_at') }} as unread_seconds,
     read_partitions.alive_at,
     {{ spark_cdc._seconds_between('read_partitions.alive_at', 'current_timestamp()') }} as silent_seconds,
     read_tables.table_offset,
-    newest_of_table.committed_at as table_committed_at,
-    {{ spark_cdc._seconds_between('newest_of_table.committed_at', 'newest_of_table.timestamp') }} as landing_seconds,
-    {{ spark_cdc._seconds_between('newest_of_table.timestamp', 'newest_of_table.loaded_at') }} as loading_seconds,
+    read_tables.committed_at as table_committed_at,
+    {{ spark_cdc._seconds_between('read_tables.committed_at', 'read_tables.timestamp') }} as landing_seconds,
+    {{ spark_cdc._seconds_between('read_tables.timestamp', 'read_tables.loaded_at') }} as loading_seconds,
     unapplied.applied_offset,
     unapplied.applied_committed_at,
     unapplied.unapplied_messages
 from landed
 full outer join read_partitions
     on {{ spark_cdc._same('landed', 'read_partitions', of_partition) }}
-left join newest_messages as newest_of_partition
-    on {{ spark_cdc._same('read_partitions', 'newest_of_partition', of_partition) }}
-    and read_partitions.read_offset = newest_of_partition.offset
 left join read_tables
     on {{ spark_cdc._same('read_partitions', 'read_tables', of_partition) }}
-left join newest_messages as newest_of_table
-    on {{ spark_cdc._same('read_tables', 'newest_of_table', of_partition) }}
-    and read_tables.table_offset = newest_of_table.offset
 left join unapplied
     on {{ spark_cdc._same('read_tables', 'unapplied', of_table) }}
 {%- endmacro -%}
@@ -248,6 +243,21 @@ left join unapplied
         {%- do queries.append('select topic, partition, offset, timestamp from messages where false') -%}
     {%- endif -%}
     {{- return(queries | join('\n\nunion all\n\n')) -}}
+{%- endmacro -%}
+
+{#- For a source table, the numbers of the current tables whose changes read it: a list of expressions, NULL for those that do not. -#}
+{%- macro _current_readers(current) -%}
+    {%- set readers = [] -%}
+    {%- for relation in current -%}
+        {%- set conditions, number = [], loop.index -%}
+        {%- for node in spark_cdc._models_upstream(relation, 'cdc_current') -%}
+            {%- for changes in spark_cdc._nodes_below(node, 'changes') -%}
+                {%- do conditions.append(spark_cdc._condition_of(changes)) -%}
+            {%- endfor -%}
+        {%- endfor -%}
+        {%- do readers.append('case when ' ~ (conditions | join(' or ') or 'false') ~ ' then ' ~ number ~ ' end') -%}
+    {%- endfor -%}
+    {{- return(readers | join(',\n    ')) -}}
 {%- endmacro -%}
 
 {%- macro _qualified(relation, names) -%}

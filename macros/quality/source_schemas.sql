@@ -47,19 +47,18 @@ type_sets_in_order as (
 
     select
         *,
-        max(last_offset) over (
+        first_offset <= max(last_offset) over (
             partition by {{ of_partition }} order by first_offset rows between unbounded preceding and 1 preceding
-        ) as last_offset_before
+        ) as is_mixed
     from type_sets
 
 ),
 
 -- where types came back, or messages came again, each message has to be looked at
-mixed as (
+type_sets_of_partitions as (
 
-    select distinct {{ of_partition }}
+    select *, max(is_mixed) over (partition by {{ of_partition }}) as has_mixed
     from type_sets_in_order
-    where first_offset <= last_offset_before
 
 ),
 
@@ -69,15 +68,17 @@ messages_of_mixed as (
         typed_messages.*,
         lag(types) over (partition by {{ of_partition }} order by sequence, offset) as types_before
     from typed_messages
-    left semi join mixed on {{ spark_cdc._same('typed_messages', 'mixed', ['partition', 'kind'] + table) }}
+    left semi join type_sets_of_partitions
+        on type_sets_of_partitions.has_mixed
+        and {{ spark_cdc._same('typed_messages', 'type_sets_of_partitions', ['partition', 'kind'] + table) }}
 
 ),
 
 first_offsets as (
 
     select {{ of_partition }}, first_offset as offset
-    from type_sets
-    left anti join mixed on {{ spark_cdc._same('type_sets', 'mixed', ['partition', 'kind'] + table) }}
+    from type_sets_of_partitions
+    where not coalesce(has_mixed, false)
 
     union all
 
@@ -122,6 +123,7 @@ versions_of_rows as (
     select
         {{ table | join(', ') }},
         kind as known_from,
+        case kind when 'rows' then 1 else 2 end as choice,
         partition,
         offset,
         message.sequence as sequence,
@@ -140,23 +142,12 @@ versions_of_rows as (
 
 versions as (
 
-    select * from versions_of_rows where known_from = 'rows'
-
-    union all
-
     select *
-    from versions_of_rows as from_ddl
-    left anti join versions_of_rows as from_rows
-        on from_rows.known_from = 'rows'
-        and {{ spark_cdc._same('from_ddl', 'from_rows', table) }}
-    where known_from = 'ddl'
-
-    union all
-
-    select *
-    from versions_of_statements
-    left anti join versions_of_rows
-        on {{ spark_cdc._same('versions_of_statements', 'versions_of_rows', table) }}
+    from (
+        select *, min(choice) over (partition by {{ table | join(', ') }}) as first_choice
+        from (select * from versions_of_rows union all select * from versions_of_statements)
+    )
+    where choice = first_choice
 
 ),
 
@@ -317,6 +308,7 @@ versions_of_statements as (
         schema_name,
         table_name,
         'ddl' as known_from,
+        3 as choice,
         events[place].partition as partition,
         events[place].offset as offset,
         events[place].sequence as sequence,

@@ -155,6 +155,7 @@ def test_the_tables_of_a_statement(dialect: str, text: str, expected: Ddl) -> No
         ("oracle", "ALTER TABLE T MODIFY A NOT NULL"),
         ("oracle", "ALTER TABLE T ADD MODIFY"),
         ("oracle", "ALTER TABLE S.T ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS"),
+        ("postgres", "alter table t rename a to b"),
         ("tsql", "exec sp_rename 't.a', 'b', 'COLUMN'"),
         ("db2", "alter table t add a int"),
         (None, '{"table-def": {}}'),

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 DIALECTS = ("mysql", "oracle", "postgres", "tsql")
 # After the columns of CREATE TABLE: words with which a query, or another table, adds columns.
 _ADDS_COLUMNS = frozenset({"AS", "LIKE", "SELECT", "TABLE", "ROW", "WITH", "INHERITS", "OF"})
+# Of ALTER TABLE: properties of the table that change no column. PostgreSQL's RENAME a TO b has one that is none.
+_OPTIONS = (
+    *("AlgorithmProperty", "AutoIncrementProperty", "CharacterSetProperty", "CollateProperty"),
+    *("EngineProperty", "LockProperty", "Order", "SchemaCommentProperty"),
+)
 _NAMES_AND_VALUES = frozenset({"VAR", "IDENTIFIER", "STRING", "NUMBER"})
 # Words that sqlglot leaves out or replaces by another one of the same meaning.
 _SAME_MEANING = frozenset({"KEY", "INDEX", "COLUMN", "TO", "TYPE", "DATA", "GENERATED", "ALWAYS"})
@@ -276,7 +281,11 @@ class _Statement:
         definition = tree.find(exp.ColumnDef)
         if definition is None or definition.args.get("kind") != kind:
             return False
-        return not any(value for name, value in definition.args.items() if name not in ("this", "kind"))
+        return not _others(definition, "this", "kind")
+
+
+def _others(node: Any, *names: str) -> bool:
+    return any(value for name, value in node.args.items() if name not in names)
 
 
 def _depth(token: Any) -> int:
@@ -318,7 +327,7 @@ def _type_text(text: str, tokens: list[Any]) -> str:
 def _table(node: Any, new_name: str | None = None) -> Table:
     from sqlglot import exp
 
-    if not isinstance(node, exp.Table) or not node.name:
+    if not isinstance(node, exp.Table) or not node.name or _others(node, "this", "db", "catalog"):
         raise _UnclearError
     return Table(".".join(filter(None, (node.catalog, node.db))) or None, node.name, new_name)
 
@@ -361,6 +370,8 @@ def _altered(statement: _Statement) -> Ddl:
         statement, is_change = _Statement(text, statement.dialect), True
     tree = statement.tree()
     if not isinstance(tree, exp.Alter) or tree.args.get("kind") != "TABLE":
+        raise _UnclearError
+    if any(type(option).__name__ not in _OPTIONS for option in tree.args.get("options") or []):
         raise _UnclearError
     types: Types = []
     columns: list[Column] = []

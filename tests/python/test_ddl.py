@@ -47,6 +47,8 @@ COLUMNS: list[tuple[str, str, list[Column]]] = [
     ),
     ("mysql", "alter table t change a a int unsigned", [change("a", "int unsigned")]),
     ("mysql", "alter table t add a enum('X y','b,c') character set utf8mb4", [add("a", "enum('X y','b,c')")]),
+    ("mysql", "alter table t add p POINT srid 4326, add point multipolygon, add b geometry", [
+        add("p", "point"), add("point", "multipolygon"), add("b", "geometry")]),
     ("mysql", "alter table t add a set('x') not null", [add("a", "set('x')", False)]),
     ("mysql", "alter table t add a double precision, add b int as (a + 1) stored", [add("a", "double precision"), add("b", "int")]),
     ("mysql", "alter table t add a int, algorithm=inplace, lock=none", [add("a", "int")]),

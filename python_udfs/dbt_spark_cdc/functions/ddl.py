@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 DIALECTS = ("mysql", "oracle", "postgres", "tsql")
 # After the columns of CREATE TABLE: words with which a query, or another table, adds columns.
 _ADDS_COLUMNS = frozenset({"AS", "LIKE", "SELECT", "TABLE", "ROW", "WITH", "INHERITS", "OF"})
-# Of ALTER TABLE: properties of the table that change no column. PostgreSQL's RENAME a TO b has one that is none.
+_SPATIAL = (
+    *("POINT", "LINESTRING", "POLYGON", "MULTIPOINT", "MULTILINESTRING", "MULTIPOLYGON"),
+    *("GEOMCOLLECTION", "GEOMETRYCOLLECTION"),
+)
+# Of ALTER TABLE: properties that change no column. sqlglot reads PostgreSQL's RENAME a TO b with another one.
 _OPTIONS = (
     *("AlgorithmProperty", "AutoIncrementProperty", "CharacterSetProperty", "CollateProperty"),
     *("EngineProperty", "LockProperty", "Order", "SchemaCommentProperty"),
@@ -125,6 +129,22 @@ def _read(text: str, dialect: str) -> Ddl:
     return _other(statement)
 
 
+@functools.cache
+def _parser(dialect: str) -> Any:
+    """Return sqlglot's dialect; to MySQL's, which knows GEOMETRY alone, the other spatial types are added."""
+    from sqlglot.dialects.mysql import MySQL
+    from sqlglot.tokens import TokenType
+
+    if dialect != "mysql":
+        return dialect
+
+    class MySQLWithSpatialTypes(MySQL):
+        class Tokenizer(MySQL.Tokenizer):
+            KEYWORDS = MySQL.Tokenizer.KEYWORDS | dict.fromkeys(_SPATIAL, TokenType.GEOMETRY)
+
+    return MySQLWithSpatialTypes
+
+
 class _Statement:
     """One statement with its tokens."""
 
@@ -132,7 +152,7 @@ class _Statement:
         import sqlglot
 
         self.text, self.dialect = text, dialect
-        self.tokens = sqlglot.tokenize(text, read=dialect)
+        self.tokens = sqlglot.tokenize(text, read=_parser(dialect))
         while self.tokens and self.tokens[-1].token_type.name == "SEMICOLON":
             self.tokens.pop()
         if not self.tokens or any(token.token_type.name == "SEMICOLON" for token in self.tokens):
@@ -232,7 +252,7 @@ class _Statement:
         import sqlglot
         from sqlglot import exp
 
-        (tree,) = sqlglot.parse(self.text, dialect=self.dialect)
+        (tree,) = sqlglot.parse(self.text, dialect=_parser(self.dialect))
         if tree is None or tree.find(exp.Command):
             raise _UnclearError
         return tree
@@ -247,7 +267,7 @@ class _Statement:
                 if definition.args.get(name):
                     definition.set(name, exp.DataType.build("int"))
         of_types = {token.start for tokens in types for token in tokens}
-        written = _Statement(copied.sql(dialect=self.dialect), self.dialect)
+        written = _Statement(copied.sql(dialect=_parser(self.dialect)), self.dialect)
         given = Counter(_named(token for token in self.tokens if token.start not in of_types))
         if given != Counter(_named(written.tokens)):
             raise _UnclearError
@@ -275,7 +295,7 @@ class _Statement:
         from sqlglot import exp
 
         try:
-            tree = sqlglot.parse_one(f"CREATE TABLE t (c {text})", dialect=self.dialect)
+            tree = sqlglot.parse_one(f"CREATE TABLE t (c {text})", dialect=_parser(self.dialect))
         except sqlglot.errors.SqlglotError:
             return False
         definition = tree.find(exp.ColumnDef)

@@ -1,4 +1,4 @@
-"""DDL log, schema versions, lag and freshness, as the how-to pages write them, over messages of eight formats in one project."""
+"""DDL log, schema versions, lag and freshness, as the how-to pages write them, over messages of seven formats in one project."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ FORMATS = {
     "oms": ("oms", None),
     "dms": ("dms", None),
     "kafka_river_canal": ("kafka_river_canal", None),
-    "drs": ("drs", "oracle"),
     "mongodb": ("debezium_mongodb", None),
 }
 LISTED = ", ".join(f"ref('{name}_messages')" for name in ("stg_shop_", *FORMATS))
@@ -142,13 +141,6 @@ def river(second: int, columns: dict[str, str]) -> str:
     )  # fmt: skip
 
 
-def drs(identity: int, sql: str) -> str:
-    return json.dumps(
-        {"id": identity, "database": "ORCL", "schema": "SHOP", "table": "ORDERS", "type": "DDL", "isDdl": True, "dbType": "Oracle",
-         "sql": sql, "es": MILLISECONDS, "pkNames": None, "data": None, "old": None}
-    )  # fmt: skip
-
-
 LANDED = {
     "raw": [
         Message(canal(0, "CREATE", sql="create table orders (id bigint, amount decimal(10,2))")),
@@ -191,10 +183,6 @@ LANDED = {
         Message(dms("drop-table")),
     ],
     "kafka_river_canal": [Message(river(1, {"id": "bigint(20)"})), Message(river(2, {"id": "bigint(20) unsigned"}))],
-    "drs": [
-        Message(drs(1, 'CREATE TABLE "SHOP"."ORDERS" ("ID" NUMBER(10) NOT NULL ENABLE, "A" VARCHAR2(9 CHAR))')),
-        Message(drs(2, "ALTER TABLE SHOP.ORDERS ADD (B RAW(16))")),
-    ],
     "mongodb": [
         Message(
             debezium(1, op="c", before=None, after='{"_id": 1, "n": "x"}',
@@ -292,8 +280,6 @@ ACTIONS = {
     ("dms", 0): ("create", None),
     ("dms", 1): ("alter", None),
     ("dms", 2): ("drop", None),
-    ("drs", 0): ("create", [("add", "ID", None, "number(10)"), ("add", "A", None, "varchar2(9 char)")]),
-    ("drs", 1): ("alter", [("add", "B", None, "raw(16)")]),
     ("maxwell", 0): ("create", [("add", "id", None, "int"), ("add", "old_name", None, "int")]),
     ("maxwell", 1): ("alter", [("change", "name", "old_name", "varchar(30)")]),
     ("maxwell", 2): ("unknown", None),
@@ -370,9 +356,6 @@ def test_statements_show_the_versions_of_a_table_whose_rows_name_no_types(story:
     ]
     # Of a table that was there before the log, what changed is known, and the columns are not.
     assert versions(story, "debezium", "T") == [(1, seconds(3), 0, 3, "ddl", None, "changed A number(12,2)")]
-    assert versions(story, "drs", "ORDERS")[1][5:] == (
-        {"ID": "number(10)", "A": "varchar2(9 char)", "B": "raw(16)"}, "added B raw(16)",
-    )  # fmt: skip
     # AWS DMS names the types in its own messages, without a statement.
     assert versions(story, "dms") == [(1, seconds(60), 0, 0, "ddl", {"id": "INT32", "name": "STRING"}, None)]
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 from dbt_spark_cdc.functions.ddl import DIALECTS, UNKNOWN, Column, Ddl, Table, ddl
+from dbt_spark_cdc.macros import MacroLibrary
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -211,3 +213,39 @@ def test_no_text_raises(text: str, dialect: str | None) -> None:
     found: Any = ddl(text, dialect)
     assert found.action in ("create", "alter", "drop", "rename", "truncate", "other", "unknown")
     assert found != UNKNOWN or found.columns is None
+
+
+# Format and its dialect -> the dialects of SQL that it names; formats that are not here name none.
+SQL_OF_FORMATS = {
+    **dict.fromkeys(
+        [("canal", name) for name in ("canal", "ticdc", "tencent", "flink", "seatunnel")], "mysql"
+    ),
+    **dict.fromkeys([("maxwell", name) for name in ("maxwell", "nulls_left_out")], "mysql"),
+    **dict.fromkeys(
+        [("debezium", name) for name in ("envelope", "by_offset", "cloudcanal")], "mysql oracle postgres tsql"
+    ),
+    ("drs", "mysql"): "mysql",
+    ("drs", "postgresql"): "postgres",
+    ("drs", "oracle"): "oracle",
+    ("drs", "sqlserver"): "tsql",
+    ("dts_avro", "dts_avro"): "mysql oracle postgres",
+}
+
+
+def test_formats_name_dialects_that_the_function_knows(library: MacroLibrary) -> None:
+    found = {}
+    for name, dialects in library.formats().items():
+        for dialect in dialects:
+            expression = library.call("_format", name, dialect)["header"]["sql_dialect"]
+            if expression:
+                named = re.findall(r"(?:then |^)'(\w+)'", expression.strip())
+                found[name, dialect] = " ".join(sorted(set(named)))
+    assert found == SQL_OF_FORMATS
+    assert set(" ".join(found.values()).split()) == set(DIALECTS)
+
+
+def test_formats_of_documents_have_types_of_values(library: MacroLibrary) -> None:
+    documents = [
+        name for name in library.formats() if library.call("_format", name)["header"]["types_of_values"]
+    ]
+    assert documents == ["drs_mongodb", "debezium_mongodb"]

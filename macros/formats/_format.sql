@@ -78,6 +78,13 @@
     event_calls_python  the event is evaluated once, before all filters
     splits_updates      an update may be two messages
     names_table         a row or a truncate without a table is an error
+    types_of_values     `column_types` are of the values in the message, as in a document, and not of the table's columns
+
+    Two parts are expressions over the columns of a messages model:
+
+    sql_dialect         the SQL that the statements in `ddl` are written in: mysql, oracle, postgres or tsql; left out, or NULL, if
+                        the message does not show it
+    ddl_action          create, alter, drop or rename, of a DDL message whose `ddl` is not SQL; left out if it is
 
     `type_codes` names the vendor under which `cdc_type` knows the column types, if it is not the format's own name.
 
@@ -159,6 +166,7 @@
     {{- return([
         'kind', 'kind_of_null', 'error_of_null', 'errors', 'event', 'event_calls_python', 'beside_event', 'nested', 'nested_in',
         'splits_updates', 'names_table', 'document', 'type_codes', 'statement',
+        'sql_dialect', 'ddl_action', 'types_of_values',
     ] + spark_cdc._header_columns().keys() | list) -}}
 {%- endmacro -%}
 

@@ -173,6 +173,7 @@ struct<
         'key_columns': key_columns,
         'column_types': spark_cdc._types_once('message.mysqlType'),
         'statement': statement,
+        'sql_dialect': "'mysql'" if dialect in ['canal', 'ticdc', 'tencent', 'flink', 'seatunnel'] else none,
         'ddl': "nullif(message.sql, '')",
         'errors': errors,
     }) -}}

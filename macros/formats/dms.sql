@@ -104,6 +104,7 @@ struct<
         'key_columns': 'message.control.`table-def`.`primary-key`',
         'column_types': 'case when size(' ~ columns ~ ') = size(array_distinct(map_keys(' ~ columns
             ~ '))) then map_from_arrays(map_keys(' ~ columns ~ '), map_values(' ~ columns ~ ').type) end',
+        'ddl_action': "case when op in ('create-table', 'drop-table', 'rename-table') then split_part(op, '-', 1) else 'alter' end",
         'ddl': 'case when ' ~ type ~ " = 'control' then get_json_object(value, '$.control') end",
         'errors': errors,
     }) -}}

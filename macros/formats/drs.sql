@@ -130,6 +130,7 @@ struct<
         'key_columns': 'message.pkNames',
         'column_types': 'message.' ~ ('mysqlType' if dialect == 'mysql' else 'columnType'),
         'statement': {'text': 'message.sql', 'table': 'message.`table`', 'qualifier': qualifier},
+        'sql_dialect': spark_cdc._literal({'postgresql': 'postgres', 'sqlserver': 'tsql'}.get(dialect, dialect)),
         'ddl': "nullif(message.sql, '')",
         'errors': errors,
     }) -}}

@@ -120,6 +120,7 @@ struct<
         'table_name': 'message.coll',
         'names_table': true,
         'type_codes': 'mongodb',
+        'types_of_values': true,
         'op': 'message.op',
         'sequence': 'coalesce(' ~ sequence ~ ', cast(array() as array<decimal(20,0)>))',
         'committed_at': spark_cdc._instant('case when message.es > 0 then message.es end', 'milliseconds'),

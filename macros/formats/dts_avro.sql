@@ -102,6 +102,8 @@ struct<
         'key_columns': "from_json(message.tags['pk_uk_info'], 'PRIMARY array<string>').PRIMARY",
         'column_types': spark_cdc._map_of('message.fields.name', codes),
         'statement': statement,
+        'sql_dialect': "case get_json_object(value, '$.source.sourceType') when 'MySQL' then 'mysql' when 'Oracle' then 'oracle' "
+            ~ "when 'PostgreSQL' then 'postgres' end",
         'ddl': 'message.afterText',
         'errors': errors,
     }) -}}

@@ -71,6 +71,7 @@ struct<
         'key_columns': 'case when size(message.primary_key_columns) > 0 then message.primary_key_columns end',
         'column_types': none,
         'statement': {'text': 'case when ' ~ is_ddl ~ ' then message.sql end'},
+        'sql_dialect': "'mysql'",
         'ddl': "nullif(message.sql, '')",
         'errors': errors,
     }) -}}

@@ -76,6 +76,7 @@ struct<
         'transaction_id': "nullif(message.meta.trans, '')",
         'key_columns': none,
         'column_types': none,
+        'ddl_action': "'alter'",
         'ddl': none,
         'errors': errors,
     }) -}}

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dbt_spark_cdc.functions.ddl import ddl_arrow
 from dbt_spark_cdc.functions.decode_binary import decode_binary_arrow
 from dbt_spark_cdc.functions.detect import detect_arrow
 from dbt_spark_cdc.functions.dts_avro import dts_avro_arrow
@@ -31,11 +32,17 @@ class SqlFunction(NamedTuple):
 
 
 OLDEST_SPARK, FIRST_WITH_ARROW_FUNCTIONS = (4, 0), (4, 1)
+DDL = (
+    "action string, is_conditional boolean, "
+    "tables array<struct<qualifier: string, name: string, new_name: string>>, "
+    "columns array<struct<change: string, name: string, old_name: string, type: string, nullable: boolean>>"
+)
 MONGO_UPDATE = "fields map<string,string>, patches map<string,string>"
 
 SQL_FUNCTIONS = (
     SqlFunction("cdc_decode_binary", decode_binary_arrow, "binary"),
     SqlFunction("cdc_type", type_name_arrow, "name string, spark_type string"),
+    SqlFunction("cdc_ddl", ddl_arrow, DDL),
     SqlFunction("cdc_detect", detect_arrow, "format string, dialect string, confidence double"),
     SqlFunction("cdc_dts_avro", dts_avro_arrow, "string"),
     SqlFunction("cdc_mongo_fields", mongo_fields_arrow, "map<string,string>"),
@@ -59,8 +66,8 @@ def register(spark: SparkSession) -> list[str]:
     it; in a notebook or over Spark Connect, call it once per session.
 
     Workers on other machines get the package from here. What it imports must be installed there:
-    `pip install 'dbt-spark-cdc[worker]'`, with `dts` and `mongodb` for the formats of those names. In local
-    mode it is enough that `PYSPARK_PYTHON` is the interpreter that has the package.
+    `pip install 'dbt-spark-cdc[worker]'`, with `dts` and `mongodb` for the formats of those names and `ddl`
+    for cdc_ddl. In local mode it is enough that `PYSPARK_PYTHON` is the interpreter that has the package.
 
     Needs Spark 4.0 or newer and pyarrow. Raises TypeError when `spark` is not a session and
     UnsupportedSparkError, a RuntimeError, when Spark is too old.

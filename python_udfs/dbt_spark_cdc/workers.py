@@ -23,6 +23,7 @@ _PACKAGE = Path(__file__).resolve().parent
 PROBES = {
     "cdc_decode_binary": "cdc_decode_binary('', 'hex')",
     "cdc_type": "cdc_type('canal', 'int')",
+    "cdc_ddl": "cdc_ddl('drop table t', 'mysql')",
     "cdc_detect": "cdc_detect('{}')",
     "cdc_dts_avro": "cdc_dts_avro(X'00')",
     "cdc_mongo_fields": "cdc_mongo_fields('{}')",
@@ -96,7 +97,7 @@ def why_not(spark: SparkSession, names: set[str]) -> str | None:
         return (
             f"spark_cdc: Spark's workers cannot run {', '.join(sorted(names))}: {_reason(error)}. "
             "Install on each worker, in the Python that it runs: "
-            "pip install 'dbt-spark-cdc[worker,dts,mongodb]'. See docs/how-to/run-on-a-cluster.md."
+            "pip install 'dbt-spark-cdc[worker,dts,mongodb,ddl]'. See docs/how-to/run-on-a-cluster.md."
         )
     return None
 

@@ -156,6 +156,23 @@ CASES = {
         f"spark_cdc.dead_letters(messages=[{CHANGES}], changes={CHANGES})",
         "spark_cdc.dead_letters: argument `changes` must be a list of relations, such as [ref('orders')]; got ",
     ),
+    "ddl_log_of_nothing": (
+        "spark_cdc.ddl_log()",
+        "spark_cdc.ddl_log: argument `messages` must be a list of relations, such as [ref('orders')]; got nothing. Name each with "
+        "ref(...), in square brackets.",
+    ),
+    "source_schemas_of_one_relation": (
+        f"spark_cdc.source_schemas(messages={CHANGES})",
+        "spark_cdc.source_schemas: argument `messages` must be a list of relations, such as [ref('orders')]; got ",
+    ),
+    "lag_of_one_current_table": (
+        f"spark_cdc.lag(messages=[{CHANGES}], current={CHANGES})",
+        "spark_cdc.lag: argument `current` must be a list of relations, such as [ref('orders')]; got ",
+    ),
+    "lag_of_raw_tables": (
+        f"spark_cdc.lag(messages=[{CHANGES}], raw=[source('raw', 'messages')])",
+        "spark_cdc.lag: there is no argument `raw`; there are messages, current. Correct the spelling.",
+    ),
     "unknown_type": (
         columns("amount", "number"),
         f"spark_cdc.changes: argument `columns` must be {TYPES}; got `amount: number`. {EXACT_AS_STRING}",

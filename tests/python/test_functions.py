@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import yaml
 from dbt_spark_cdc import register, registry, workers
+from dbt_spark_cdc.functions import ddl as ddl_module
 from dbt_spark_cdc.functions import decode_binary as decode_binary_module
 from dbt_spark_cdc.functions import detect as detect_module
 from dbt_spark_cdc.functions import dts_avro as dts_avro_module
@@ -83,7 +84,14 @@ NOT_OF_THE_ENCODING = [
 
 @pytest.mark.parametrize(
     "module",
-    [decode_binary_module, detect_module, dts_avro_module, mongo_documents_module, type_name_module],
+    [
+        ddl_module,
+        decode_binary_module,
+        detect_module,
+        dts_avro_module,
+        mongo_documents_module,
+        type_name_module,
+    ],
 )
 def test_the_example_in_the_docstring_is_true(module: Any) -> None:
     results = doctest.testmod(module)
@@ -822,7 +830,7 @@ def test_the_sql_functions_return_the_documented_types(spark: Any) -> None:
 
 
 def test_registering_again_changes_nothing(spark: Any) -> None:
-    names = ["cdc_decode_binary", "cdc_type", "cdc_detect", "cdc_dts_avro", "cdc_mongo_fields"]
+    names = ["cdc_decode_binary", "cdc_type", "cdc_ddl", "cdc_detect", "cdc_dts_avro", "cdc_mongo_fields"]
     names += ["cdc_mongo_update", "cdc_mongo_update_description", "cdc_mongo_patched"]
     assert register(spark) == register(spark) == names
     assert bytes(spark.sql("select cdc_decode_binary('6a', 'hex')").first()[0]) == b"j"
@@ -834,6 +842,9 @@ CALLS = [
     "cdc_decode_binary(cast(null as string), 'hex')",
     "cdc_type('canal', 'decimal(20,4)')",
     "cdc_type('canal', text)",
+    "cdc_ddl('alter table s.t add (a int not null), rename to u', 'mysql')",
+    "cdc_ddl(text, null)",
+    "cdc_ddl(cast(null as string), 'mysql')",
     "cdc_detect(document)",
     "cdc_dts_avro(cast(text as binary))",
     "cdc_mongo_fields(document)",
@@ -923,7 +934,7 @@ def test_workers_without_a_module_are_one_sentence(spark: Any) -> None:
     session.udf.register("cdc_mongo_fields", fails)
     assert workers.why_not(session, {"cdc_mongo_fields"}) == (
         "spark_cdc: Spark's workers cannot run cdc_mongo_fields: ModuleNotFoundError: No module named 'pyarrow'. Install on "
-        "each worker, in the Python that it runs: pip install 'dbt-spark-cdc[worker,dts,mongodb]'. See "
+        "each worker, in the Python that it runs: pip install 'dbt-spark-cdc[worker,dts,mongodb,ddl]'. See "
         "docs/how-to/run-on-a-cluster.md."
     )
 

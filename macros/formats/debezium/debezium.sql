@@ -219,9 +219,22 @@
             "get(filter(message.`schema`.fields, part -> part.field in ('after', 'before')), 0).fields"
         ),
         'statement': {'text': ddl, 'table': 'event.source.table', 'qualifier': qualifier},
+        'sql_dialect': spark_cdc._debezium_sql_dialect(),
         'ddl': 'statement',
         'errors': errors,
     }) -}}
+{%- endmacro -%}
+
+{#- What the source's database speaks, from the stored message. CloudCanal writes the names of connectors with capitals. -#}
+{%- macro _debezium_sql_dialect() -%}
+case lower(coalesce(get_json_object(value, '$.source.connector'), get_json_object(value, '$.payload.source.connector')))
+    when 'mysql' then 'mysql'
+    when 'mariadb' then 'mysql'
+    when 'ticdc' then 'mysql'
+    when 'oracle' then 'oracle'
+    when 'postgresql' then 'postgres'
+    when 'sqlserver' then 'tsql'
+end
 {%- endmacro -%}
 
 {#-

@@ -155,6 +155,8 @@
         'event': spark_cdc._debezium_mongodb_event(),
         'event_calls_python': true,
         'type_codes': 'mongodb',
+        'types_of_values': true,
+        'sql_dialect': none,
         'schema_name': none,
         'table_name': 'event.source.collection',
         'sequence': spark_cdc._debezium_mongodb_sequence('event.source', 'event.op'),

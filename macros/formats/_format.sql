@@ -79,6 +79,9 @@
     splits_updates      an update may be two messages
     names_table         a row or a truncate without a table is an error
 
+    `sequence_names` says what each part of `sequence` is, for people: an expression that gives as many texts, with the path of
+    the field in the message. Left out if only the offset orders.
+
     `type_codes` names the vendor under which `cdc_type` knows the column types, if it is not the format's own name.
 
     The parts of the rows are plain SQL expressions over `message`, evaluated for messages of kind `rows`. `overlays`,
@@ -158,7 +161,7 @@
 {%- macro _header_parts() -%}
     {{- return([
         'kind', 'kind_of_null', 'error_of_null', 'errors', 'event', 'event_calls_python', 'beside_event', 'nested', 'nested_in',
-        'splits_updates', 'names_table', 'document', 'type_codes', 'statement',
+        'splits_updates', 'names_table', 'document', 'type_codes', 'statement', 'sequence_names',
     ] + spark_cdc._header_columns().keys() | list) -}}
 {%- endmacro -%}
 

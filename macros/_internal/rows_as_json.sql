@@ -13,6 +13,13 @@
     {%- endfor -%}
 {%- endmacro -%}
 
+{#- The columns of a relation with their types. -#}
+{%- macro _columns_as_json(relation) -%}
+    {%- for row in run_query('describe query select * from ' ~ relation).rows -%}
+        {%- do spark_cdc._log_row(tojson({'name': row[0], 'type': row[1]})) -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
 {#- For macros of operations that find their rows themselves. -#}
 {%- macro _log_row(json) -%}
     {%- do log('spark_cdc.row ' ~ json) -%}

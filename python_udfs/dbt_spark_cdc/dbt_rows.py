@@ -186,7 +186,7 @@ class _Answers:
         if "macro" not in question:
             manifest = self.manifest.writable_manifest().to_dict(omit_none=False)
             return {"manifest": {part: manifest[part] for part in PARTS}}
-        arguments = ["--args", json.dumps(question["arguments"])]
+        arguments = ["--args", _as_yaml(question["arguments"])]
         result = self._invoke(["run-operation", question["macro"], *arguments], keep)
         if not result.success:
             return {"error": sentence(str(result.exception or "") or " ".join(errors) or "the macro failed")}
@@ -199,6 +199,12 @@ class _Answers:
         quiet = ["--quiet", "--log-level", "none", "--log-level-file", "none"]
         flags = [*quiet, "--no-send-anonymous-usage-stats", *self.flags]
         return dbtRunner(self.manifest, callbacks=[keep]).invoke([*command, *flags])
+
+
+def _as_yaml(arguments: dict[str, Any]) -> str:
+    """JSON that YAML reads alike: it knows no pairs of surrogates, and refuses some bare characters."""
+    text = json.dumps(arguments, ensure_ascii=False)
+    return re.sub(r"[^\x20-\x7e]", lambda found: f"\\U{ord(found[0]):08x}", text)
 
 
 def main() -> None:

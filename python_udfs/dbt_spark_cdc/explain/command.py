@@ -10,8 +10,10 @@ from typing import Any
 import click
 
 from dbt_spark_cdc.cli_options import columns_of, keys_of, library_of
+from dbt_spark_cdc.dbt_rows import DbtError, DbtProject
 from dbt_spark_cdc.decode import AUTO, Options, UsageError
 from dbt_spark_cdc.explain.message import Explainer
+from dbt_spark_cdc.explain.project import Destination
 from dbt_spark_cdc.explain.show import shown
 from dbt_spark_cdc.inputs import Message, read_messages
 
@@ -54,6 +56,19 @@ STANDARD_INPUT = "-"
     multiple=True,
     help="Set a variable of the project. Where it is a list, name it once for each entry.",
 )
+@click.option(
+    "--project-dir",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Also show where the message goes in this dbt project, and what it does to the tables there.",
+)
+@click.option(
+    "--profiles-dir",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="As dbt's option, for the project.",
+)
+@click.option("--target", metavar="NAME", help="As dbt's option, for the project.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def explain(
     file: str,
@@ -63,6 +78,9 @@ def explain(
     columns: tuple[str, ...],
     key: tuple[str, ...],
     variables: tuple[str, ...],
+    project_dir: Path | None,
+    profiles_dir: Path | None,
+    target: str | None,
     as_json: bool,
 ) -> None:
     """Explain one message of FILE: its format, its row changes, or the rule that rejects it.
@@ -73,19 +91,27 @@ def explain(
 
     \b
     spark-cdc explain orders.jsonl --line 14
+    spark-cdc explain orders.jsonl --line 14 --project-dir shop
     kcat -C -b broker -t shop -p 0 -o 7 -c 1 -e | spark-cdc explain
     """
     context = click.get_current_context()
     try:
-        explainer = Explainer(
-            library_of(variables), Options(format_, dialect, columns_of(columns), keys_of(key))
-        )
+        library = library_of(variables)
+        explainer = Explainer(library, Options(format_, dialect, columns_of(columns), keys_of(key)))
+        if project_dir is None and (profiles_dir is not None or target is not None):
+            raise UsageError(
+                "option --project-dir must be the folder of a dbt project if --profiles-dir or --target is "
+                "given; got none."
+            )
         name = "standard input" if file == STANDARD_INPUT else file
         messages = _messages(file)
         place = _place(messages, line, name)
-        facts = _explained(explainer, messages, place, file, name)
+        project = None if project_dir is None else DbtProject(project_dir, profiles_dir, target)
+        facts = _explained(explainer, messages, place, file, name, project)
     except UsageError as error:
         raise click.UsageError(str(error), context) from None
+    except DbtError as error:
+        raise click.ClickException(f"option --project-dir: {error}") from None
     if as_json:
         click.echo(json.dumps(facts, ensure_ascii=True))
     else:
@@ -93,7 +119,12 @@ def explain(
 
 
 def _explained(
-    explainer: Explainer, messages: list[Message], place: int, file: str, name: str
+    explainer: Explainer,
+    messages: list[Message],
+    place: int,
+    file: str,
+    name: str,
+    project: DbtProject | None,
 ) -> dict[str, Any]:
     try:
         from dbt_spark_cdc.local_spark import local_spark, quiet_spark
@@ -101,7 +132,12 @@ def _explained(
 
         topic = "stdin" if file == STANDARD_INPUT else Path(file).stem
         with quiet_spark(), local_spark(len(messages[place].value or b"")) as spark:
-            return explainer.explain(spark, messages, place, topic, name)
+            facts = explainer.explain(spark, messages, place, topic, name)
+            if project is not None and facts["format"] is not None:
+                with project:
+                    destination = Destination(project, explainer.library)
+                    facts["project"] = destination.of(spark, facts, messages[place])
+            return facts
     except ImportError as error:
         raise click.ClickException(
             f"explain needs Spark, which is not installed ({error}); type pip install 'dbt-spark-cdc[dbt]'."

@@ -40,6 +40,7 @@ OF_NO_FORMAT = frozenset(
 # Any format of JSON finds these.
 ANY_FORMAT = "canal"
 KEYS_SHOWN = 8
+OFFSET = "offset of Kafka"
 
 
 class Explainer:
@@ -211,7 +212,7 @@ class Explainer:
         named = itertools.zip_longest(vendor, (header["sequence_names"] or ())[: len(vendor)])
         parts = [{"part": name, "value": value} for value, name in named]
         offset = message.offset if message.names_offset else None
-        parts.append({"part": "offset of Kafka", "value": offset})
+        parts.append({"part": OFFSET, "value": offset})
         if rows:
             parts.append({"part": "row in the message", "value": rows[0]["position"]})
         return parts

@@ -38,7 +38,10 @@ def _show(out: Console, name: str, facts: dict[str, Any]) -> None:
         _rejected(out, facts["error"])
     for row in facts["rows"]:
         _row(out, row, facts["kind"])
-    _lines(out, facts)
+    if "project" in facts:
+        _project(out, facts)
+    else:
+        _lines(out, facts)
 
 
 def _head(out: Console, name: str, facts: dict[str, Any]) -> None:
@@ -139,6 +142,84 @@ def _lines(out: Console, facts: dict[str, Any]) -> None:
     if untyped:
         names = ", ".join(map(one_line, dict.fromkeys(untyped)))
         out.print(f"The message names no type for {names}: string keeps every text.")
+
+
+def _project(out: Console, facts: dict[str, Any]) -> None:
+    project = facts["project"]
+    out.print("Where it goes")
+    grid = _grid()
+    for kind in ("messages", "changes", "current", "history"):
+        for label, model in zip([kind, *[""] * len(project[kind])], project[kind], strict=False):
+            grid.add_row(f"  {label}", f"{model['name']}{_of_messages(model) if kind == 'messages' else ''}")
+    out.print(grid)
+    for model in project["of_other_dialects"]:
+        out.print(
+            f"{model['name']} reads {facts['format']} with the dialect {model['dialect']}, "
+            f"and this message is of the dialect {facts['dialect']}."
+        )
+    if project["lines"]:
+        what = "table" if project["messages"] else "format"
+        out.print(f"No model reads this {what}. Lines to paste:")
+        for line in project["lines"]:
+            out.print(
+                f"    {one_line(line) if line.strip() == line else '    ' + one_line(line)}", no_wrap=True
+            )
+    for model in dict.fromkeys(effect["model"] for effect in project["effects"]):
+        out.print(f"\nEffect on {model}")
+        for effect in project["effects"]:
+            if effect["model"] == model:
+                _effect(out, effect)
+
+
+def _of_messages(model: dict[str, Any]) -> str:
+    if model["note"] is not None:
+        return f": {model['note']}"
+    if model["read"] is not None:
+        code = f", rejected with {model['read']['code']}" if model["read"]["code"] else ""
+        return f": has read this message as {model['read']['kind']}{code}, at {model['read']['loaded_at']}"
+    if model["has_topic"] is None:
+        return ": reads this format; the line names no topic"
+    return ": has not read it yet" if model["has_topic"] else ": has no message of this topic yet"
+
+
+STATES = {
+    "newer": "newer than the table's row",
+    "older": "late-arriving, because the table's row has a later position: the table keeps its row, and a "
+    "history table gets the version",
+    "same": "the table's row is of this very change",
+    "no_row": "no row of this key yet",
+    "offset_not_known": "not known whether it is newer: the offset decides, and the line does not say it",
+}
+
+
+def _effect(out: Console, effect: dict[str, Any]) -> None:
+    if effect["state"] == "not_known":
+        out.print(f"  not known: {one_line(effect['note'])}")
+        return
+    if effect["state"] == "rejected":
+        detail = f": {one_line(effect['error']['detail'])}" if effect["error"]["detail"] else ""
+        out.print(f"  row {effect['row']}: the changes model rejects it, {effect['error']['code']}{detail}")
+        return
+    key = ", ".join(f"{one_line(name)} = {value(text)}" for name, text in effect["key"].items())
+    out.print(f"  row {effect['row']}, {effect['op']}, {key}: {STATES[effect['state']]}{_end_of(effect)}")
+    if effect["state"] not in ("newer", "offset_not_known"):
+        return
+    for changed in effect["values"]:
+        now = value(changed["now"]) if "now" in changed else "(none)"
+        out.print(f"      {one_line(changed['name'])}: {now} -> {value(changed['then'])}")
+
+
+def _end_of(effect: dict[str, Any]) -> str:
+    """Return what happens to the row, of a change that decides it."""
+    if effect["state"] == "no_row":
+        return "; the row is added" + (", marked as deleted" if effect["is_delete"] else "")
+    if effect["state"] == "newer" and effect["is_delete"]:
+        return "; the row is marked as deleted"
+    if effect["state"] == "newer" and effect["was_deleted"]:
+        return "; the row was deleted, and is there again"
+    if effect["state"] == "newer" and not effect["values"]:
+        return "; no value changes"
+    return ""
 
 
 def value(text: str | None) -> str:

@@ -1,0 +1,242 @@
+"""`spark-cdc explain --project-dir`: where a message goes in a built project, and what it does to its tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from dbt_spark_cdc.cli import main
+from dbt_spark_cdc.dbt_rows import DbtProject
+from dbt_spark_cdc.decode import Options
+from dbt_spark_cdc.explain import Explainer
+from dbt_spark_cdc.explain.project import Destination
+from dbt_spark_cdc.explain.show import shown
+from dbt_spark_cdc.inputs import read_messages
+from dbt_spark_cdc.local_spark import local_spark
+from dbt_spark_cdc.macros import MacroLibrary
+from harness import REPOSITORY, Lake, Message, Project
+
+COLUMNS = (
+    "{'id': 'bigint', 'amount': 'decimal(20,4)', 'at': 'timestamp from text', 'code': 'binary from hex'}"
+)
+CHANGES = """{{{{ config(materialized='view') }}}}
+{{{{ spark_cdc.changes(messages=ref('stg_shop__messages'), format='canal', database='shop', table='{table}', key=['id'],
+       columns={columns}, time_zone='Asia/Shanghai') }}}}
+"""
+APPLY = "{{{{ config(materialized='cdc_{kind}', unique_key=['id']) }}}}\nselect * from {{{{ ref('{changes}') }}}}\n"
+MODELS = {
+    "models/sources.yml": "sources: [{name: raw, schema: raw_explain, tables: [{name: shop}, {name: crm}]}]\n",
+    "models/stg_shop__messages.sql": "{{ config(materialized='cdc_append') }}\n"
+    "{{ spark_cdc.messages(source('raw', 'shop'), format='canal') }}\n",
+    "models/stg_crm__messages.sql": "{{ config(materialized='cdc_append') }}\n"
+    "{{ spark_cdc.messages(source('raw', 'crm'), format='canal') }}\n",
+    "models/stg_sea__messages.sql": "{{ config(materialized='cdc_append') }}\n"
+    "{{ spark_cdc.messages(source('raw', 'crm'), format='canal', dialect='seatunnel') }}\n",
+    "models/stg_shop__orders_changes.sql": CHANGES.format(table="orders", columns=COLUMNS),
+    "models/stg_shop__items_changes.sql": CHANGES.format(
+        table="items*", columns="{'id': 'bigint', 'n': 'int'}"
+    ),
+    "models/seen_orders.sql": "{{ config(materialized='view') }}\nselect * from {{ ref('stg_shop__orders_changes') }}\n",
+    "models/orders.sql": APPLY.format(kind="current", changes="seen_orders"),
+    "models/orders_history.sql": APPLY.format(kind="history", changes="stg_shop__orders_changes"),
+    "models/items.sql": APPLY.format(kind="current", changes="stg_shop__items_changes"),
+    "models/unbuilt.sql": APPLY.format(kind="current", changes="stg_shop__orders_changes"),
+}
+TOPIC = "raw_explain.shop"
+AT = "2026-01-01 08:00:00.000001"
+
+
+def canal(kind: str, *rows: dict[str, Any], old: dict[str, Any] | None = None, table: str = "orders") -> str:
+    envelope = {
+        "database": "shop",
+        "table": table,
+        "type": kind,
+        "isDdl": False,
+        "es": 1767225600000,
+        "gtid": "",
+    }
+    types = {
+        "mysqlType": {"id": "bigint", "amount": "decimal(20,4)"},
+        "sqlType": {"id": -5},
+        "ts": 1,
+        "sql": "",
+    }
+    body = {"data": list(rows), "old": old and [old], "pkNames": ["id"], "id": 1}
+    return json.dumps(envelope | types | body)
+
+
+ROW = {"id": "1", "amount": "1.50", "at": AT, "code": "00ff"}
+BUILT = [
+    canal("INSERT", ROW),
+    canal("UPDATE", ROW | {"amount": "2.50"}, old={"amount": "1.50"}),
+    canal("INSERT", ROW | {"id": "2"}),
+    canal("DELETE", ROW | {"id": "2"}),
+    canal("INSERT", {"id": "1", "n": "5"}, table="items_a"),
+    canal("INSERT", {"id": "1", "n": "6"}, table="items_b"),
+]
+
+
+@dataclass
+class Explained:
+    """Explains a message of the project, at an offset of its topic, or of no known place."""
+
+    explainer: Explainer
+    destination: Destination
+    spark: Any
+
+    def __call__(self, value: str, offset: int | None = None, topic: str = TOPIC) -> dict[str, Any]:
+        line = value
+        if offset is not None:
+            line = json.dumps({"topic": topic, "partition": 0, "offset": offset, "value": value})
+        messages = read_messages("x", line.encode())
+        facts = self.explainer.explain(self.spark, messages, 0, "x", "x.jsonl")
+        return facts | {"project": self.destination.of(self.spark, facts, messages[0])}
+
+
+@pytest.fixture(scope="module")
+def project(lake: Lake, new_project: Callable[..., Project]) -> Project:
+    project = new_project("explain", MODELS)
+    lake.create_raw("shop", "crm", schema="raw_explain")
+    lake.land("shop", map(Message, BUILT), schema="raw_explain")
+    lake.land("crm", [Message(canal("INSERT", ROW, table="people"))], schema="raw_explain")
+    project.run("--exclude", "unbuilt")
+    return project
+
+
+@pytest.fixture(scope="module")
+def explained(project: Project) -> Iterator[Explained]:
+    library = MacroLibrary(REPOSITORY)
+    with local_spark(100) as spark, DbtProject(project.folder) as dbt:
+        yield Explained(Explainer(library, Options()), Destination(dbt, library), spark)
+
+
+def effects_on(facts: dict[str, Any], model: str = "orders") -> list[dict[str, Any]]:
+    return [effect for effect in facts["project"]["effects"] if effect["model"] == model]
+
+
+def test_a_message_reaches_the_models_of_its_topic_and_table(explained: Explained) -> None:
+    facts = explained(canal("UPDATE", ROW | {"amount": "3.00"}, old={"amount": "2.50"}), 9)
+    found = facts["project"]
+    names = {
+        kind: [model["name"] for model in found[kind]]
+        for kind in ("messages", "changes", "current", "history")
+    }
+    assert names == {
+        "messages": ["stg_shop__messages"],
+        "changes": ["stg_shop__orders_changes"],
+        "current": ["orders", "unbuilt"],
+        "history": ["orders_history"],
+    }
+    assert [model["name"] for model in found["of_other_dialects"]] == ["stg_sea__messages"]
+    assert found["messages"][0]["read"] is None
+    assert found["lines"] == []
+    assert effects_on(facts, "unbuilt") == [
+        {"model": "unbuilt", "state": "not_known", "note": "it is not built yet"}
+    ]
+    said = shown("x.jsonl", facts)
+    assert "stg_shop__messages: has not read it yet" in said
+    assert "row 0, update, id = 1: newer than the table's row\n      amount: 2.5000 -> 3.0000\n" in said
+    assert "Effect on unbuilt\n  not known: it is not built yet" in said
+
+
+@pytest.mark.parametrize(
+    ("value", "offset", "expected"),
+    [
+        # its place decides: after the row's, before it, or the row's own
+        (canal("UPDATE", ROW | {"amount": "3"}, old={"amount": "2.50"}), 9,
+         [("1", "newer", [{"name": "amount", "now": "2.5000", "then": "3.0000"}])]),
+        (canal("UPDATE", ROW | {"amount": "2.50"}, old={"amount": "1"}), 9, [("1", "newer", [])]),
+        (BUILT[1], 1, [("1", "same", [])]),
+        (BUILT[0], 0, [("1", "older", [{"name": "amount", "now": "2.5000", "then": "1.5000"}])]),
+        # Canal's messages have no position of their own
+        (BUILT[0], None, [("1", "offset_not_known", [{"name": "amount", "now": "2.5000", "then": "1.5000"}])]),
+        (canal("DELETE", ROW), 9, [("1", "newer", [])]),
+        (canal("INSERT", ROW | {"id": "7"}), 9, [("7", "no_row", [])]),
+        # a key change retracts the old key
+        (canal("UPDATE", ROW | {"id": "8", "amount": "2.50"}, old={"id": "1"}), 9,
+         [("1", "newer", []), ("8", "no_row", [])]),
+        # a text of the message is no SQL
+        (canal("INSERT", ROW | {"id": "1' or '1'='1"}), 9, [(None, "rejected", None)]),
+        (canal("INSERT", ROW | {"id": "5"}, ROW | {"id": "6", "amount": "0.00001"}), 9,
+         [("5", "no_row", []), (None, "rejected", None)]),
+    ],
+)  # fmt: skip
+def test_the_effect_on_a_current_table(
+    explained: Explained, value: str, offset: int | None, expected: list[tuple[Any, ...]]
+) -> None:
+    found = [
+        ((effect.get("key") or {}).get("id"), effect["state"], effect.get("values"))
+        for effect in effects_on(explained(value, offset))
+    ]
+    assert found == expected
+
+
+def test_a_deleted_row_that_comes_back_has_all_its_values(explained: Explained) -> None:
+    (effect,) = effects_on(explained(canal("INSERT", ROW | {"id": "2", "code": None}), 9))
+    assert (effect["state"], effect["was_deleted"]) == ("newer", True)
+    assert effect["values"] == [
+        {"name": "id", "then": "2"},
+        {"name": "amount", "then": "1.5000"},
+        {"name": "at", "then": "2026-01-01T00:00:00.000001Z"},
+        {"name": "code", "then": None},
+    ]
+
+
+def test_a_rejected_row_says_its_rule(explained: Explained) -> None:
+    (effect,) = effects_on(explained(canal("INSERT", ROW | {"amount": "1.00001"}), 9))
+    assert effect["error"] == {"code": "invalid_value", "detail": "amount: decimal(20,4)"}
+    said = shown("x.jsonl", explained(canal("INSERT", ROW | {"amount": "1.00001"}), 9))
+    assert "row 0: the changes model rejects it, invalid_value: amount: decimal(20,4)" in said
+
+
+def test_a_source_table_is_part_of_the_key(explained: Explained) -> None:
+    facts = explained(canal("UPDATE", {"id": "1", "n": "7"}, old={"n": "6"}, table="items_b"), 9)
+    (effect,) = effects_on(facts, "items")
+    assert effect["values"] == [{"name": "n", "now": "6", "then": "7"}]
+    (effect,) = effects_on(explained(canal("INSERT", {"id": "1", "n": "1"}, table="items_c"), 9), "items")
+    assert effect["state"] == "no_row"
+
+
+def test_a_message_that_was_read_says_when(explained: Explained) -> None:
+    (model,) = explained(BUILT[0], 0)["project"]["messages"]
+    assert (model["read"]["kind"], model["read"]["code"]) == ("rows", None)
+    assert model["read"]["loaded_at"].startswith("20")
+
+
+def test_a_table_that_no_model_reads_gets_its_lines(explained: Explained) -> None:
+    facts = explained(canal("INSERT", ROW, table="re'turns"), 9)
+    assert facts["project"]["changes"] == facts["project"]["effects"] == []
+    assert facts["project"]["lines"] == [
+        "{{ config(materialized='view') }}",
+        "{{ spark_cdc.changes(messages=ref('stg_shop__messages'), format='canal', dialect='canal', database='shop', "
+        "table='re\\'turns', key=['id'], columns={",
+        "    'id': 'bigint',",
+        "    'amount': 'decimal(20,4)',",
+        "    'at': 'string',",
+        "    'code': 'string',",
+        "}) }}",
+    ]
+    assert "No model reads this table. Lines to paste:" in shown("x.jsonl", facts)
+
+
+def test_a_topic_that_no_model_has_yet_names_all_that_read_the_format(explained: Explained) -> None:
+    found = explained(canal("INSERT", ROW), 9, topic="new")["project"]["messages"]
+    assert [(model["name"], model["has_topic"]) for model in found] == [
+        ("stg_crm__messages", False),
+        ("stg_shop__messages", False),
+    ]
+
+
+def test_the_command_asks_the_project(project: Project, tmp_path: Path) -> None:
+    file = tmp_path / "more.jsonl"
+    file.write_text(canal("UPDATE", ROW | {"amount": "3.00"}, old={"amount": "2.50"}), encoding="utf-8")
+    result = CliRunner().invoke(main, ["explain", str(file), "--project-dir", str(project.folder), "--json"])
+    assert (result.exit_code, result.stderr) == (0, "")
+    found = json.loads(result.stdout)["project"]
+    assert [model["name"] for model in found["current"]] == ["orders", "unbuilt"]
+    assert [effect["state"] for effect in found["effects"]] == ["offset_not_known", "not_known"]

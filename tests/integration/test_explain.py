@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,7 @@ CHANGES = """{{{{ config(materialized='view') }}}}
        columns={columns}, time_zone='Asia/Shanghai') }}}}
 """
 APPLY = "{{{{ config(materialized='cdc_{kind}', unique_key=['id']) }}}}\nselect * from {{{{ ref('{changes}') }}}}\n"
+PAGE = (REPOSITORY / "docs" / "how-to" / "explain-a-message.md").read_text(encoding="utf-8")
 MODELS = {
     "models/sources.yml": "sources: [{name: raw, schema: raw_explain, tables: [{name: shop}, {name: crm}]}]\n",
     "models/stg_shop__messages.sql": "{{ config(materialized='cdc_append') }}\n"
@@ -51,7 +54,9 @@ TOPIC = "raw_explain.shop"
 AT = "2026-01-01 08:00:00.000001"
 
 
-def canal(kind: str, *rows: dict[str, Any], old: dict[str, Any] | None = None, table: str = "orders") -> str:
+def canal(
+    kind: str, *rows: dict[str, Any], old: list[dict[str, Any]] | None = None, table: str = "orders"
+) -> str:
     envelope = {
         "database": "shop",
         "table": table,
@@ -66,14 +71,14 @@ def canal(kind: str, *rows: dict[str, Any], old: dict[str, Any] | None = None, t
         "ts": 1,
         "sql": "",
     }
-    body = {"data": list(rows), "old": old and [old], "pkNames": ["id"], "id": 1}
+    body = {"data": list(rows), "old": old, "pkNames": ["id"], "id": 1}
     return json.dumps(envelope | types | body)
 
 
 ROW = {"id": "1", "amount": "1.50", "at": AT, "code": "00ff"}
 BUILT = [
     canal("INSERT", ROW),
-    canal("UPDATE", ROW | {"amount": "2.50"}, old={"amount": "1.50"}),
+    canal("UPDATE", ROW | {"amount": "2.50"}, old=[{"amount": "1.50"}]),
     canal("INSERT", ROW | {"id": "2"}),
     canal("DELETE", ROW | {"id": "2"}),
     canal("INSERT", {"id": "1", "n": "5"}, table="items_a"),
@@ -88,14 +93,19 @@ class Explained:
     explainer: Explainer
     destination: Destination
     spark: Any
+    known: dict[tuple[str, int | None, str], dict[str, Any]] = field(default_factory=dict)
 
     def __call__(self, value: str, offset: int | None = None, topic: str = TOPIC) -> dict[str, Any]:
+        return self.known.get((value, offset, topic)) or self._explained(value, offset, topic)
+
+    def _explained(self, value: str, offset: int | None, topic: str) -> dict[str, Any]:
         line = value
         if offset is not None:
             line = json.dumps({"topic": topic, "partition": 0, "offset": offset, "value": value})
         messages = read_messages("x", line.encode())
         facts = self.explainer.explain(self.spark, messages, 0, "x", "x.jsonl")
-        return facts | {"project": self.destination.of(self.spark, facts, messages[0])}
+        facts |= {"project": self.destination.of(self.spark, facts, messages[0])}
+        return self.known.setdefault((value, offset, topic), facts)
 
 
 @pytest.fixture(scope="module")
@@ -119,8 +129,21 @@ def effects_on(facts: dict[str, Any], model: str = "orders") -> list[dict[str, A
     return [effect for effect in facts["project"]["effects"] if effect["model"] == model]
 
 
+CHANGED = canal(
+    "UPDATE",
+    ROW | {"amount": "3"},
+    ROW | {"amount": "2.50"},
+    ROW | {"id": "8", "amount": "2.50"},
+    ROW | {"id": "5", "amount": "0.00001"},
+    ROW | {"id": "1' or '1'='1"},
+    ROW | {"id": "2", "code": None},
+    ROW | {"id": "7"},
+    old=[{"amount": "2.50"}, {"amount": "9"}, {"id": "1"}, *[{"amount": "9"}] * 4],
+)
+
+
 def test_a_message_reaches_the_models_of_its_topic_and_table(explained: Explained) -> None:
-    facts = explained(canal("UPDATE", ROW | {"amount": "3.00"}, old={"amount": "2.50"}), 9)
+    facts = explained(CHANGED, 9)
     found = facts["project"]
     names = {
         kind: [model["name"] for model in found[kind]]
@@ -138,74 +161,77 @@ def test_a_message_reaches_the_models_of_its_topic_and_table(explained: Explaine
     assert effects_on(facts, "unbuilt") == [
         {"model": "unbuilt", "state": "not_known", "note": "it is not built yet"}
     ]
+
+
+def test_the_effect_of_each_row_of_a_message(explained: Explained) -> None:
+    facts = explained(CHANGED, 9)
+    effects = effects_on(facts)
+    found = [
+        (effect["row"], (effect.get("key") or {}).get("id"), effect["state"], effect.get("values"))
+        for effect in effects
+    ]
+    assert found == [
+        (0, "1", "newer", [{"name": "amount", "now": "2.5000", "then": "3.0000"}]),
+        (1, "1", "newer", []),
+        # a key change retracts the old key
+        (2, "1", "newer", []),
+        (2, "8", "no_row", []),
+        (3, None, "rejected", None),
+        # a text of the message is no SQL
+        (4, None, "rejected", None),
+        # deleted, and there again: all values are new
+        (5, "2", "newer", [
+            {"name": "id", "then": "2"},
+            {"name": "amount", "then": "1.5000"},
+            {"name": "at", "then": "2026-01-01T00:00:00.000001Z"},
+            {"name": "code", "then": None},
+        ]),
+        (6, "7", "no_row", []),
+    ]  # fmt: skip
+    errors = [effect["error"] for effect in effects if "error" in effect]
+    assert errors == [
+        {"code": "invalid_value", "detail": "amount: decimal(20,4)"},
+        {"code": "invalid_value", "detail": "id: bigint"},
+    ]
+    assert [effect["is_delete"] for effect in effects if effect["row"] == 2] == [True, False]
     said = shown("x.jsonl", facts)
-    assert "stg_shop__messages: has not read it yet" in said
-    assert "row 0, update, id = 1: newer than the table's row\n      amount: 2.5000 -> 3.0000\n" in said
-    assert "Effect on unbuilt\n  not known: it is not built yet" in said
+    for words in (
+        "stg_shop__messages: has not read it yet",
+        "row 0, update, id = 1: newer than the table's row\n      amount: 2.5000 -> 3.0000\n",
+        "row 1, update, id = 1: newer than the table's row; no value changes\n",
+        "row 2, update, id = 1: newer than the table's row; the row is marked as deleted\n",
+        "row 3: the changes model rejects it, invalid_value: amount: decimal(20,4)\n",
+        "row 5, update, id = 2: newer than the table's row; the row was deleted, and is there again\n      id: (none) -> 2\n",
+        "row 6, update, id = 7: no row of this key yet; the row is added\n",
+        "Effect on unbuilt\n  not known: it is not built yet",
+    ):
+        assert words in said, said
 
 
 @pytest.mark.parametrize(
-    ("value", "offset", "expected"),
+    ("value", "offset", "state", "values"),
     [
-        # its place decides: after the row's, before it, or the row's own
-        (canal("UPDATE", ROW | {"amount": "3"}, old={"amount": "2.50"}), 9,
-         [("1", "newer", [{"name": "amount", "now": "2.5000", "then": "3.0000"}])]),
-        (canal("UPDATE", ROW | {"amount": "2.50"}, old={"amount": "1"}), 9, [("1", "newer", [])]),
-        (BUILT[1], 1, [("1", "same", [])]),
-        (BUILT[0], 0, [("1", "older", [{"name": "amount", "now": "2.5000", "then": "1.5000"}])]),
+        (BUILT[1], 1, "same", []),
+        (BUILT[0], 0, "older", [{"name": "amount", "now": "2.5000", "then": "1.5000"}]),
         # Canal's messages have no position of their own
-        (BUILT[0], None, [("1", "offset_not_known", [{"name": "amount", "now": "2.5000", "then": "1.5000"}])]),
-        (canal("DELETE", ROW), 9, [("1", "newer", [])]),
-        (canal("INSERT", ROW | {"id": "7"}), 9, [("7", "no_row", [])]),
-        # a key change retracts the old key
-        (canal("UPDATE", ROW | {"id": "8", "amount": "2.50"}, old={"id": "1"}), 9,
-         [("1", "newer", []), ("8", "no_row", [])]),
-        # a text of the message is no SQL
-        (canal("INSERT", ROW | {"id": "1' or '1'='1"}), 9, [(None, "rejected", None)]),
-        (canal("INSERT", ROW | {"id": "5"}, ROW | {"id": "6", "amount": "0.00001"}), 9,
-         [("5", "no_row", []), (None, "rejected", None)]),
+        (BUILT[0], None, "offset_not_known", [{"name": "amount", "now": "2.5000", "then": "1.5000"}]),
+        (canal("DELETE", ROW), 9, "newer", []),
     ],
-)  # fmt: skip
-def test_the_effect_on_a_current_table(
-    explained: Explained, value: str, offset: int | None, expected: list[tuple[Any, ...]]
+)
+def test_the_place_of_a_message_decides(
+    explained: Explained, value: str, offset: int | None, state: str, values: list[Any]
 ) -> None:
-    found = [
-        ((effect.get("key") or {}).get("id"), effect["state"], effect.get("values"))
-        for effect in effects_on(explained(value, offset))
-    ]
-    assert found == expected
-
-
-def test_a_deleted_row_that_comes_back_has_all_its_values(explained: Explained) -> None:
-    (effect,) = effects_on(explained(canal("INSERT", ROW | {"id": "2", "code": None}), 9))
-    assert (effect["state"], effect["was_deleted"]) == ("newer", True)
-    assert effect["values"] == [
-        {"name": "id", "then": "2"},
-        {"name": "amount", "then": "1.5000"},
-        {"name": "at", "then": "2026-01-01T00:00:00.000001Z"},
-        {"name": "code", "then": None},
-    ]
-
-
-def test_a_rejected_row_says_its_rule(explained: Explained) -> None:
-    (effect,) = effects_on(explained(canal("INSERT", ROW | {"amount": "1.00001"}), 9))
-    assert effect["error"] == {"code": "invalid_value", "detail": "amount: decimal(20,4)"}
-    said = shown("x.jsonl", explained(canal("INSERT", ROW | {"amount": "1.00001"}), 9))
-    assert "row 0: the changes model rejects it, invalid_value: amount: decimal(20,4)" in said
+    facts = explained(value, offset)
+    (effect,) = effects_on(facts)
+    assert (effect["state"], effect["values"]) == (state, values)
+    read = [model["read"] for model in facts["project"]["messages"] if model["read"]]
+    assert [(one["kind"], one["code"]) for one in read] == ([("rows", None)] if offset in (0, 1) else [])
 
 
 def test_a_source_table_is_part_of_the_key(explained: Explained) -> None:
-    facts = explained(canal("UPDATE", {"id": "1", "n": "7"}, old={"n": "6"}, table="items_b"), 9)
+    facts = explained(canal("UPDATE", {"id": "1", "n": "7"}, old=[{"n": "6"}], table="items_b"), 9)
     (effect,) = effects_on(facts, "items")
     assert effect["values"] == [{"name": "n", "now": "6", "then": "7"}]
-    (effect,) = effects_on(explained(canal("INSERT", {"id": "1", "n": "1"}, table="items_c"), 9), "items")
-    assert effect["state"] == "no_row"
-
-
-def test_a_message_that_was_read_says_when(explained: Explained) -> None:
-    (model,) = explained(BUILT[0], 0)["project"]["messages"]
-    assert (model["read"]["kind"], model["read"]["code"]) == ("rows", None)
-    assert model["read"]["loaded_at"].startswith("20")
 
 
 def test_a_table_that_no_model_reads_gets_its_lines(explained: Explained) -> None:
@@ -232,10 +258,18 @@ def test_a_topic_that_no_model_has_yet_names_all_that_read_the_format(explained:
     ]
 
 
-def test_the_command_asks_the_project(project: Project, tmp_path: Path) -> None:
-    file = tmp_path / "more.jsonl"
-    file.write_text(canal("UPDATE", ROW | {"amount": "3.00"}, old={"amount": "2.50"}), encoding="utf-8")
-    result = CliRunner().invoke(main, ["explain", str(file), "--project-dir", str(project.folder), "--json"])
+def test_the_page_says_what_the_command_says(explained: Explained) -> None:
+    (block,) = re.findall(r"^```text\n(Where it goes.*?)^```", PAGE, re.M | re.S)
+    said = shown("x.jsonl", explained(CHANGED, 9)).split("\n")
+    assert [line for line in block.split("\n") if line not in said] == []
+
+
+def test_the_command_asks_the_project(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    (command,) = re.findall(r"^spark-cdc (explain .*--project-dir .*)$", PAGE, re.M)
+    monkeypatch.chdir(project.folder)
+    file = Path("more_messages.jsonl")
+    file.write_text(canal("UPDATE", ROW | {"amount": "3"}, old=[{"amount": "2.50"}]), encoding="utf-8")
+    result = CliRunner().invoke(main, [*shlex.split(command), "--json"])
     assert (result.exit_code, result.stderr) == (0, "")
     found = json.loads(result.stdout)["project"]
     assert [model["name"] for model in found["current"]] == ["orders", "unbuilt"]

@@ -15,7 +15,7 @@ from dbt_spark_cdc.decode.texts import RAW_COLUMNS, create_raw, instant
 from dbt_spark_cdc.decode.writers import DETECT_FROM, Writers
 from dbt_spark_cdc.decode.writers import options as as_options
 from dbt_spark_cdc.explain.advice import advice_of
-from dbt_spark_cdc.explain.places import as_dict, place_of
+from dbt_spark_cdc.explain.places import as_dict, place_of, place_of_column
 from dbt_spark_cdc.functions.detect import rule_of, unwrapped
 from dbt_spark_cdc.inputs import Message
 from dbt_spark_cdc.macros import MacroLibrary
@@ -256,8 +256,23 @@ def _row(
         "old_key": old if old and old != new else None,
         "update_part": raw["update_part"],
         "columns": [_column(name, before, after, types) for name in names],
-        "error": _error(entry["error"], value),
+        "error": _error_of_row(entry["error"], raw, value),
     }
+
+
+def _error_of_row(
+    error: dict[str, Any] | None, raw: dict[str, Any], value: bytes | None
+) -> dict[str, Any] | None:
+    """Return the error of a row, with the place of the first column that its detail names."""
+    found = _error(error, None)
+    image = raw["before"] if raw["op"] == "delete" else raw["after"]
+    if found is None or found["code"] != "invalid_value" or not image or value is None:
+        return found
+    names = [name for name in image if (found["detail"] or "").startswith(f"{name}: ")]
+    if names:
+        place = place_of_column(value, names[0], image[names[0]])
+        found["place"] = None if place is None else as_dict(value, place)
+    return found
 
 
 def _column(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from json.decoder import scanstring
 from typing import Any, NamedTuple
 
 _BYTE = re.compile(r"\bbyte (\d+)\b")
-_PATH = re.compile(r"(?:before )?([^:]+): ")
+_PATH = re.compile(r"([^:]+): ")
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _LITERAL = re.compile(r"[^\s,\]}]+")
 _BEFORE, _AFTER = 50, 40
@@ -23,7 +23,7 @@ class Place(NamedTuple):
 
 
 def place_of(value: bytes, detail: str | None) -> Place | None:
-    """Return the place that the detail of an error names, or None if it names none or several fit.
+    """Return the place that the detail of a message's error names, or None if it names none.
 
     >>> place_of(b'{"op": "X"}', "op: not an operation of the format")
     Place(start=7, end=10)
@@ -36,20 +36,36 @@ def place_of(value: bytes, detail: str | None) -> Place | None:
     if (path := _PATH.match(detail)) is None:
         return None
     names = [name for name in re.split(r"\.|\[\]", path[1]) if name]
-    found = [place for at, place in _members(value) if at[-len(names) :] == names]
-    return found[0] if len(found) == 1 else None
+    # Some writers put the message under this key; a field of another object is not the one that is meant.
+    place, _ = _only(value, lambda at: at in (names, ["payload", *names]))
+    return place
 
 
-def _members(value: bytes) -> Iterator[tuple[list[str], Place]]:
-    """Yield the value of each member of a JSON text, with the names that lead to it."""
+def place_of_column(value: bytes, name: str, text: str | None) -> Place | None:
+    """Return the place of a column's value in a message, or None if it is not certain.
+
+    Another field may have the column's name, so its value has to be the column's text, too.
+    """
+    place, found = _only(value, lambda at: at[-1] == name)
+    if found.startswith('"'):
+        return place if json.loads(found) == text else None
+    return place if found == ("null" if text is None else text) else None
+
+
+def _only(value: bytes, is_meant: Callable[[list[str]], bool]) -> tuple[Place | None, str]:
+    """Return the place and the text of the one member of a JSON text that is meant, by the names to it."""
     try:
         text = value.decode("utf-8")
         json.loads(text)
+        members = _walk(text, _skip(text, 0), [])[1]
     except (ValueError, RecursionError):
-        return
-    for names, start, end in _walk(text, _skip(text, 0), [])[1]:
-        first = len(text[:start].encode("utf-8"))
-        yield names, Place(first, first + len(text[start:end].encode("utf-8")))
+        return None, ""
+    found = [(start, end) for names, start, end in members if is_meant(names)]
+    if len(found) != 1:
+        return None, ""
+    start, end = found[0]
+    first = len(text[:start].encode("utf-8"))
+    return Place(first, first + len(text[start:end].encode("utf-8"))), text[start:end]
 
 
 def _walk(text: str, at: int, names: list[str]) -> tuple[int, list[tuple[list[str], int, int]]]:

@@ -19,6 +19,7 @@ from dbt_spark_cdc.explain import Explainer
 from dbt_spark_cdc.explain.advice import advice_of
 from dbt_spark_cdc.explain.message import line_of
 from dbt_spark_cdc.explain.places import Place, excerpt, place_of, place_of_column
+from dbt_spark_cdc.explain.project import effect_of
 from dbt_spark_cdc.explain.show import shown, value
 from dbt_spark_cdc.inputs import read_messages
 from dbt_spark_cdc.local_spark import local_spark
@@ -161,6 +162,49 @@ def test_texts_that_look_alike_are_told_apart() -> None:
     assert list(map(value, texts)) == ["NULL", '"NULL"', '""', '" "', '"(missing)"', r"a\nb", "null"]
     assert value("x" * 61) == f"{'x' * 60}... (61 characters)"
     assert line_of("it's\\", "int") == r"'it\'s\\': 'int',"
+
+
+ROW = {
+    "is_deleted": False,
+    "sequence": [5, 7, 0],
+    "values": {"id": "1", "amount": "2.50"},
+    "topic": "t",
+    "partition": 0,
+    "offset": 7,
+}
+
+
+@pytest.mark.parametrize(
+    ("sequence", "has_offset", "expected"),
+    [
+        ([5, 8, 0], True, "newer"),
+        ([5, 7, 0, 0], True, "newer"),
+        ([5, 7, 0], True, "same"),
+        ([5, 6, 9], True, "older"),
+        ([4, 9, 0], True, "older"),
+        ([None, 9, 0], True, "older"),
+        # a line's number is no offset: the source's part alone is known
+        ([6, 0, 0], False, "newer"),
+        ([4, 9, 0], False, "older"),
+        ([5, 9, 0], False, "offset_not_known"),
+    ],
+)
+def test_the_place_of_a_change_decides(sequence: list[int | None], has_offset: bool, expected: str) -> None:
+    change = {"model": "orders", "row": 0, "op": "update", "key": ("1",), "sequence": sequence}
+    then = {"id": "1", "amount": "3.00"}
+    found = effect_of({**change, "then": then}, ["id"], ROW, 1, has_offset)
+    assert found["state"] == expected
+    assert found["values"] == [{"name": "amount", "now": "2.50", "then": "3.00"}]
+    deleted = effect_of({**change, "op": "delete", "then": None}, ["id"], ROW, 1, has_offset)
+    assert (deleted["state"], deleted["is_delete"], deleted["values"]) == (expected, True, [])
+
+
+def test_without_a_position_of_the_source_an_offset_is_needed() -> None:
+    change = {"model": "orders", "row": 0, "op": "delete", "key": ("1",), "sequence": [9, 0], "then": None}
+    row = ROW | {"sequence": [7, 0]}
+    assert effect_of(change, ["id"], row, 0, False)["state"] == "offset_not_known"
+    assert effect_of(change, ["id"], row, 0, True)["state"] == "newer"
+    assert effect_of(change, ["id"], None, 0, False)["state"] == "no_row"
 
 
 # ---- the command: refusals, no Spark

@@ -197,7 +197,9 @@ class Destination:
             if "key" not in effect:
                 yield effect
             elif effect["key"] in keys[:KEYS_LOOKED_UP]:
-                yield _effect(effect, key, rows.get(effect["key"]), vendor_parts, facts["offset"] is not None)
+                yield effect_of(
+                    effect, key, rows.get(effect["key"]), vendor_parts, facts["offset"] is not None
+                )
         if len(keys) > KEYS_LOOKED_UP:
             note = f"only the first {KEYS_LOOKED_UP} of its {len(keys)} keys were looked up"
             yield {"model": table["name"], "state": "not_known", "note": note}
@@ -242,7 +244,7 @@ class Destination:
         return found
 
 
-def _effect(
+def effect_of(
     effect: dict[str, Any],
     key: list[str],
     row: dict[str, Any] | None,

@@ -86,6 +86,9 @@
                         the message does not show it
     ddl_action          create, alter, drop or rename, of a DDL message whose `ddl` is not SQL; left out if it is
 
+    `sequence_names` says what each part of `sequence` is, for people: an expression that gives as many texts, with the path of
+    the field in the message. Left out if only the offset orders.
+
     `type_codes` names the vendor under which `cdc_type` knows the column types, if it is not the format's own name.
 
     The parts of the rows are plain SQL expressions over `message`, evaluated for messages of kind `rows`. `overlays`,
@@ -165,7 +168,7 @@
 {%- macro _header_parts() -%}
     {{- return([
         'kind', 'kind_of_null', 'error_of_null', 'errors', 'event', 'event_calls_python', 'beside_event', 'nested', 'nested_in',
-        'splits_updates', 'names_table', 'document', 'type_codes', 'statement',
+        'splits_updates', 'names_table', 'document', 'type_codes', 'statement', 'sequence_names',
         'sql_dialect', 'ddl_action', 'types_of_values',
     ] + spark_cdc._header_columns().keys() | list) -}}
 {%- endmacro -%}

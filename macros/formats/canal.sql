@@ -168,6 +168,7 @@ struct<
         'names_table': dialect not in ['flink', 'seatunnel'],
         'op': 'message.type',
         'sequence': 'array_compact(array(' ~ commit_ts ~ '))' if dialect == 'ticdc' else 'cast(array() as array<decimal(20,0)>)',
+        'sequence_names': spark_cdc._sequence_names(['_tidb.commitTs']) if dialect == 'ticdc' else none,
         'committed_at': spark_cdc._instant('case when message.es > 0 then ' ~ es ~ ' end', 'milliseconds'),
         'transaction_id': "nullif(message.gtid, '')",
         'key_columns': key_columns,

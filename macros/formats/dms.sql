@@ -99,6 +99,7 @@ struct<
         'op': op,
         'sequence': 'case when ' ~ type ~ " = 'data' then array(cast(case " ~ op
             ~ " when 'load' then 0 else 1 end as decimal(20,0))) else cast(array() as array<decimal(20,0)>) end",
+        'sequence_names': spark_cdc._sequence_names(['full load (0) or change (1)']),
         'committed_at': committed_at,
         'transaction_id': 'message.metadata.`transaction-id`',
         'key_columns': 'message.control.`table-def`.`primary-key`',

@@ -125,6 +125,7 @@ struct<
         'names_table': true,
         'op': 'message.type',
         'sequence': 'array_compact(array(' ~ sequence ~ '))',
+        'sequence_names': spark_cdc._sequence_names(['id']),
         'committed_at': 'case when ' ~ has_commit_time ~ ' then ' ~ spark_cdc._instant('message.es', 'milliseconds') ~ ' end',
         'transaction_id': none,
         'key_columns': 'message.pkNames',

@@ -123,6 +123,7 @@ struct<
         'types_of_values': true,
         'op': 'message.op',
         'sequence': 'coalesce(' ~ sequence ~ ', cast(array() as array<decimal(20,0)>))',
+        'sequence_names': spark_cdc._sequence_names(['clusterTime (seconds)', 'clusterTime (increment)']),
         'committed_at': spark_cdc._instant('case when message.es > 0 then message.es end', 'milliseconds'),
         'transaction_id': none,
         'key_columns': "case when message.op <> 'DDL' then array('_id') end",

@@ -101,6 +101,7 @@ struct<
         'table_name': 'case when size(' ~ parts ~ ') <= 3 then element_at(' ~ parts ~ ', -1) else ' ~ table ~ ' end',
         'op': op,
         'sequence': 'array_compact(array(' ~ sequence ~ '))',
+        'sequence_names': spark_cdc._sequence_names(['pos']),
         'committed_at': 'case when ' ~ op_ts ~ " rlike r'(?:Z|[+-][0-9]{2}:?[0-9]{2})\\z' then "
             ~ spark_cdc._timestamp_value(time, 'timestamp', 'text', 'UTC') ~ ' end',
         'transaction_id': field('xid', dialect),

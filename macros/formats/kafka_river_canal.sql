@@ -89,6 +89,7 @@ struct<
         'names_table': true,
         'op': 'message.event',
         'sequence': 'array_compact(array(' ~ file_number ~ ', ' ~ position ~ '))',
+        'sequence_names': spark_cdc._sequence_names(['binlog (number of the file)', 'binlog (position)']),
         'committed_at': committed_at,
         'transaction_id': none,
         'key_columns': 'array_sort(array_distinct(message.keys))',

@@ -120,6 +120,7 @@ struct<
         'type_codes': 'oms_mysql',
         'op': op,
         'sequence': 'array(' ~ sequence ~ ')',
+        'sequence_names': spark_cdc._sequence_names(['allMetaData.storeDataSequence']),
         'committed_at': 'case when ' ~ meta ~ ".`timestamp` <> '0' then " ~ committed_at ~ ' end',
         'transaction_id': 'coalesce(nullif(' ~ meta ~ ".transId, ''), nullif(" ~ meta ~ ".uniqueId, ''))",
         'key_columns': 'split(nullif(' ~ meta ~ ".record_primary_key, ''), r'\\x01')",

@@ -72,6 +72,7 @@ struct<
         'op': op,
         'sequence': 'array(' ~ scn ~ ')' if is_oms
             else 'array(' ~ scn ~ ', case when ' ~ scn ~ ' > 0 then ' ~ seq ~ ' else 0BD end)',
+        'sequence_names': spark_cdc._sequence_names(['meta.scn'] if is_oms else ['meta.scn', 'meta.seq']),
         'committed_at': committed_at,
         'transaction_id': "nullif(message.meta.trans, '')",
         'key_columns': none,

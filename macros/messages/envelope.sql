@@ -3,10 +3,11 @@
 
     Returns the text of the CTEs: `raw_messages`, with `reading` those up to `new_messages`, then those of `_envelopes_of`. The
     caller adds its own `select`. `leaves_out` names columns of `_header_columns` that the caller does not read. With
-    `finds_reused_offsets` a message is an error if an older message has its offset. `where` is a condition on the relation.
+    `finds_reused_offsets` a message is an error if an older message has its offset. With `names_sequence` there is the column
+    `sequence_names` too, see `_format`. `where` is a condition on the relation.
 -#}
 {%- macro _envelope(
-    relation, fmt, raw_columns, reading=none, leaves_out=[], finds_reused_offsets=false, where=none
+    relation, fmt, raw_columns, reading=none, leaves_out=[], finds_reused_offsets=false, names_sequence=false, where=none
 ) -%}
     {%- set raw = spark_cdc._raw_columns(raw_columns) -%}
     {%- set is_joined = reading and not spark_cdc._condition_says_all(reading) -%}
@@ -39,6 +40,6 @@ raw_messages as (
 
 {% endif -%}
 {{ spark_cdc._envelopes_of(
-    'placed_messages' if finds_reused_offsets else messages, fmt, leaves_out, finds_reused_offsets
+    'placed_messages' if finds_reused_offsets else messages, fmt, leaves_out, finds_reused_offsets, names_sequence
 ) }}
 {%- endmacro -%}

@@ -2,12 +2,12 @@
     Messages -> the same messages with their envelope read. One parse of each message.
 
     Returns the text of the CTEs `documents`, `checked` and `envelopes`, and of those that they read. `messages` is the name of
-    the CTE with the messages: it has Kafka's names and, with `finds_reused_offsets`, `is_reused`. `leaves_out`: see
-    `_envelope`; `fmt`: see `_format`.
+    the CTE with the messages: it has Kafka's names and, with `finds_reused_offsets`, `is_reused`. `leaves_out` and
+    `names_sequence`: see `_envelope`; `fmt`: see `_format`.
 
     Why maps of texts: they keep absent and null apart, show a key that occurs twice, and need no declared columns.
 -#}
-{%- macro _envelopes_of(messages, fmt, leaves_out=[], finds_reused_offsets=false) -%}
+{%- macro _envelopes_of(messages, fmt, leaves_out=[], finds_reused_offsets=false, names_sequence=false) -%}
     {%- set header = fmt.header -%}
     {%- set document = header.document -%}
     {%- set schema = fmt.schema_without_types if 'column_types' in leaves_out else fmt.schema -%}
@@ -185,6 +185,9 @@ envelopes as (
             when value is null then {{ header.kind_of_null or "'tombstone'" }}
             else {{ header.kind | trim | indent(12) }}
         end as kind,
+        {%- if names_sequence %}
+        case when error is null then {{ header.sequence_names or 'cast(array() as array<string>)' }} end as sequence_names,
+        {%- endif %}
         {%- for name, type in spark_cdc._header_columns().items() %}
         {%- set is_told = header[name] and name not in leaves_out %}
         {%- set value = header[name] | trim | indent(12) if is_told else 'cast(null as ' ~ type ~ ')' %}

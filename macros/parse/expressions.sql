@@ -161,6 +161,11 @@
     ) -}}
 {%- endmacro -%}
 
+{#- What the parts of a sequence are: see `_format`. -#}
+{%- macro _sequence_names(names) -%}
+    {{- return('array(' ~ spark_cdc._literals(names) ~ ')') -}}
+{%- endmacro -%}
+
 {%- macro _decimals(expressions) -%}
     {%- set parts = [] -%}
     {%- for expression in expressions -%}

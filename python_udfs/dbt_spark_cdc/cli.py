@@ -14,9 +14,9 @@ from rich.console import Console
 from rich.table import Table
 
 from dbt_spark_cdc import __version__
+from dbt_spark_cdc.cli_options import columns_of, keys_of, library_of, one_line
 from dbt_spark_cdc.decode import AUTO, Decoder, Options, Source, UsageError, refusals
-from dbt_spark_cdc.macros import CompilerError, MacroLibrary
-from dbt_spark_cdc.project import project_root
+from dbt_spark_cdc.explain.command import explain
 
 STANDARD_INPUT = "-"
 # A terminal acts on some of these, and some tools read others as the end of a line.
@@ -35,7 +35,7 @@ class _OneSentence(click.Group):
             where = (
                 error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "spark-cdc"
             )
-            click.echo(f"{where}: {_one_line(error.format_message())}", err=True)
+            click.echo(f"{where}: {one_line(error.format_message())}", err=True)
             sys.exit(error.exit_code)
         except click.Abort:
             sys.exit(130)
@@ -45,6 +45,9 @@ class _OneSentence(click.Group):
 @click.version_option(__version__, prog_name="spark-cdc")
 def main() -> None:
     """Change messages of vendor formats, read as the dbt package spark_cdc reads them."""
+
+
+main.add_command(explain)
 
 
 @main.command()
@@ -125,7 +128,7 @@ def decode(
     """
     context = click.get_current_context()
     try:
-        decoder = Decoder(_library(variables), Options(format_, dialect, _columns(columns), _keys(key)))
+        decoder = Decoder(library_of(variables), Options(format_, dialect, columns_of(columns), keys_of(key)))
         targets = _targets(files, out)
         sources = [_source(file) for file in files]
         opened = decoder.files(sources, files)
@@ -150,7 +153,7 @@ def decode(
         if not state:
             _summary([(opened[place].format, targets[place], results[place]) for place in read])
     for notice in decoder.notices(opened):
-        click.echo(_one_line(notice), err=True)
+        click.echo(one_line(notice), err=True)
     if refused := refusals(opened):
         raise click.UsageError(" ".join(refused), context)
 
@@ -198,68 +201,6 @@ def _targets(files: tuple[str, ...], out: Path | None) -> list[Path]:
     return targets
 
 
-def _columns(options: tuple[str, ...]) -> dict[str, str] | None:
-    if not options:
-        return None
-    columns: dict[str, str] = {}
-    for text in options:
-        # Commas inside parentheses belong to a type.
-        for part in re.split(r",(?![^()]*\))", text):
-            name, colon, declared = part.rpartition(":")
-            name = name.strip()
-            if not colon or not name or not declared.strip():
-                raise UsageError(
-                    "option --columns must be name:type, with commas between, such as id:bigint,name:string; "
-                    f"got `{part}`."
-                )
-            if name in columns:
-                raise UsageError(f"option --columns must name each column once; got `{name}` twice.")
-            columns[name] = declared.strip()
-    return columns
-
-
-def _keys(options: tuple[str, ...]) -> dict[str | None, list[str]]:
-    keys: dict[str | None, list[str]] = {}
-    for text in options:
-        table, equals, names = text.rpartition("=")
-        parts = [name.strip() for name in names.split(",")]
-        if not all(parts) or len(set(parts)) < len(parts) or (equals and not table.strip()):
-            raise UsageError(
-                "option --key must be column names with commas between, such as id or orders=id,line; "
-                f"got `{text}`."
-            )
-        if keys.setdefault(table.strip() or None, parts) is not parts:
-            raise UsageError(
-                f"option --key must be given once for all tables and once for a table; got `{text}` too."
-            )
-    return keys
-
-
-def _library(options: tuple[str, ...]) -> MacroLibrary:
-    """The macros, with the variables that the options set."""
-    defaults = MacroLibrary(project_root()).call("_vars_of_messages")
-    variables: dict[str, Any] = {}
-    for text in options:
-        name, equals, value = text.partition("=")
-        if not equals or name not in defaults:
-            raise UsageError(
-                f"option --var must be name=value, where name is one of {', '.join(defaults)}; got `{text}`."
-            )
-        if isinstance(defaults[name], list):
-            variables.setdefault(name, []).append(value)
-        elif name in variables:
-            raise UsageError(f"option --var must name {name} once, because it is one text; got it twice.")
-        else:
-            variables[name] = value
-    library = MacroLibrary(project_root(), variables)
-    for name in variables:
-        try:
-            library.call("_var", name)
-        except CompilerError as error:
-            raise UsageError(f"option --var: {error}") from None
-    return library
-
-
 def _write(file: Any, result: list[dict[str, Any]]) -> None:
     for entry in result:
         text = json.dumps(entry, ensure_ascii=False, separators=(",", ":"))
@@ -276,14 +217,8 @@ def _summary(written: list[tuple[str, Path, list[dict[str, Any]]]]) -> None:
         rows, pending, errors = kinds["row"], kinds["pending"], kinds["error"]
         other = len(result) - rows - pending - errors
         format_ = "-" if name == AUTO else name
-        table.add_row(_one_line(str(target)), format_, *map(str, (rows, other, pending, errors)))
+        table.add_row(one_line(str(target)), format_, *map(str, (rows, other, pending, errors)))
     Console(stderr=True, markup=False, emoji=False).print(table)
-
-
-def _one_line(text: str) -> str:
-    return "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode() for c in " ".join(text.split())
-    )
 
 
 if __name__ == "__main__":

@@ -21,6 +21,9 @@ class Message(NamedTuple):
     key: bytes | None
     value: bytes | None
     headers: list[dict[str, Any]] | None
+    # Whether the line says them, or they are the file's name and the line's number.
+    names_topic: bool = False
+    names_offset: bool = False
 
 
 def read_messages(topic: str, data: bytes) -> list[Message]:
@@ -70,6 +73,8 @@ def _captured(number: int, topic: str, line: bytes) -> Message | None:
         key=_bytes(key),
         value=_bytes(captured["value"]) if binary is None else binary,
         headers=_headers(captured.get("headers")),
+        names_topic=isinstance(name, str),
+        names_offset=_is_bigint(offset),
     )
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import jinja2
 import pytest
 import yaml
-from click import Option
-from dbt_spark_cdc.cli import decode
+from click import Command, Option
+from dbt_spark_cdc.cli import decode, explain
 from dbt_spark_cdc.macros import MacroLibrary
 from dbt_spark_cdc.registry import SQL_FUNCTIONS
 
@@ -37,6 +37,7 @@ CODE = re.compile(r"^ *```.*?^ *```$|`[^`\n]*`", re.M | re.S)
 AVOIDED = re.compile(
     r"\b(?:anew|behind|beside|shall|slips?|tells?|told|stands? (?:on|behind|beside)|what holds)\b", re.I
 )
+COMMANDS = ("decode", "explain")
 SOURCES = ("macros", "python_udfs", "models", "seeds", "tests", "tools", "profiles")
 
 
@@ -344,9 +345,14 @@ def test_the_reference_has_every_function() -> None:
     assert listed == {function.name for function in SQL_FUNCTIONS}
 
 
-def test_the_reference_has_every_option_of_the_command() -> None:
-    options = {option.opts[0] for option in decode.params if isinstance(option, Option)}
-    assert {name.split()[0] for name in first_cells("command-line.md") if name.startswith("--")} == options
+@pytest.mark.parametrize("command", [decode, explain])
+def test_the_reference_has_every_option_of_a_command(command: Command) -> None:
+    options = {option.opts[0] for option in command.params if isinstance(option, Option)}
+    sections = re.split(r"^## (\w+)$", text_of(REFERENCE / "command-line.md"), flags=re.M)
+    start = sections.index(command.name)
+    end = next((n for n in range(start + 1, len(sections)) if sections[n] in COMMANDS), len(sections))
+    cells = re.findall(r"^\| (`--[^|]*) \|", "".join(sections[start:end]), re.M)
+    assert {name.split()[0] for cell in cells for name in re.findall("`([^`]+)`", cell)} == options
 
 
 def test_the_reference_has_every_config() -> None:

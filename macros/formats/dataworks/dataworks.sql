@@ -79,6 +79,7 @@
         'splits_updates': true,
         'nested': spark_cdc._dataworks_keys('dataColumn'),
         'sequence': 'array_compact(array(' ~ sequence ~ '))',
+        'sequence_names': spark_cdc._sequence_names(['payload.sequenceId']),
         'key_columns': 'message.`schema`.primaryKey',
         'column_types': spark_cdc._map_of(columns ~ '.name', columns ~ '.type'),
         'errors': errors,

@@ -59,6 +59,7 @@
     {{- return(dict({
         'nested': spark_cdc._dataworks_keys('data', value),
         'sequence': 'array(' ~ sequence ~ ')',
+        'sequence_names': spark_cdc._sequence_names(['payload.scn']),
         'key_columns': 'message.`schema`.pk',
         'column_types': spark_cdc._map_of(columns ~ '.name', columns ~ '.type'),
         'errors': errors,

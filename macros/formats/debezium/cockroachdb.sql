@@ -79,6 +79,7 @@
         'table_name': 'event.source.table_name',
         'op': 'event.op',
         'sequence': spark_cdc._decimals([wall, counter]),
+        'sequence_names': spark_cdc._sequence_names(['source.ts_hlc (nanoseconds)', 'source.ts_hlc (counter)']),
         'committed_at': committed_at,
         'key_columns': 'coalesce(map_keys(' ~ spark_cdc._debezium_key('key') ~ '), event.source.primary_keys)',
         'errors': errors,

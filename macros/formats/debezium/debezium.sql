@@ -211,6 +211,7 @@
         'op': 'event.op',
         'sequence': 'cast(array() as array<decimal(20,0)>)' if is_cloudcanal or is_by_offset
             else spark_cdc._debezium_sequence('event.source', 'event.op'),
+        'sequence_names': none if is_cloudcanal or is_by_offset else spark_cdc._debezium_sequence_names('event.source'),
         'committed_at': 'coalesce(' ~ spark_cdc._instant('nullif(event.source.ts_us, 0)', 'microseconds') ~ ', '
             ~ spark_cdc._instant('nullif(event.source.ts_ms, 0)', 'milliseconds') ~ ')',
         'transaction_id': transaction_id,

@@ -160,6 +160,7 @@
         'schema_name': none,
         'table_name': 'event.source.collection',
         'sequence': spark_cdc._debezium_mongodb_sequence('event.source', 'event.op'),
+        'sequence_names': spark_cdc._sequence_names(['source.ts_ms (in seconds)', 'source.ord', 'snapshot (0) or change (1)']),
         'transaction_id': 'coalesce(event.transaction.id, case when event.status is not null then event.id end)',
         'key_columns': "case when event.op in ('c', 'u', 'd', 'r') then array('_id') end",
         'column_types': spark_cdc._mongo_types(

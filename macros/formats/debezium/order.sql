@@ -37,6 +37,28 @@
     })) -}}
 {%- endmacro -%}
 
+{#- What the parts of `_debezium_sequence` are. An LSN of words has as many parts as words. -#}
+{%- macro _debezium_sequence_names(source) -%}
+    {%- set is_change = 'snapshot (0) or change (1)' -%}
+    {%- set commit_lsn = 'coalesce(' ~ source ~ ".commit_lsn, '0')" -%}
+    {%- set change_lsn = 'coalesce(' ~ source ~ '.change_lsn, ' ~ source ~ ".commit_lsn, '0')" -%}
+    {%- set words = [] -%}
+    {%- for name, lsn in {'source.commit_lsn': commit_lsn, 'source.change_lsn': change_lsn}.items() -%}
+        {%- do words.append('transform(split(' ~ lsn ~ ", ':'), (word, place) -> concat('" ~ name ~ " (word ', place + 1, ')'))") -%}
+    {%- endfor -%}
+    {{- return(spark_cdc._debezium_by_connector(source, {
+        'binlog': spark_cdc._sequence_names(['source.file (its number)', 'source.pos', is_change]),
+        'lsn_pair': spark_cdc._sequence_names(['source.sequence[0] or source.lsn (of the commit before)', is_change,
+            'source.sequence[1] or source.lsn']),
+        'scn': spark_cdc._sequence_names(['source.commit_scn or source.scn', is_change, 'source.scn']),
+        'lsn_words': 'concat(' ~ words[0] ~ ', ' ~ spark_cdc._sequence_names([is_change]) ~ ', ' ~ words[1] ~ ', '
+            ~ spark_cdc._sequence_names(['source.event_serial_no']) ~ ')',
+        'lsn_numbers': spark_cdc._sequence_names(['source.commit_lsn', is_change, 'source.change_lsn']),
+        'commit_ts': spark_cdc._sequence_names(['source.commit_ts']),
+        'offset': 'cast(array() as array<string>)',
+    })) -}}
+{%- endmacro -%}
+
 {#- `orders` maps each kind of order to an expression. -#}
 {%- macro _debezium_by_connector(source, orders) -%}
     {%- set branches = [] -%}

@@ -130,7 +130,7 @@ class Changes:
             None,
             None,
             RAW_COLUMNS,
-            "UTC",
+            self.options.time_zone,
             False,  # nothing is stored that the rows are appended to
         )
         query = f"""select _cdc_partition as partition,

@@ -53,6 +53,8 @@ class Options:
     dialect: str | None = None
     columns: dict[str, str] | None = None
     keys: dict[str | None, list[str]] = field(default_factory=dict)
+    # In which `columns` are typed, as the argument of `changes`.
+    time_zone: str = "UTC"
 
 
 @dataclass

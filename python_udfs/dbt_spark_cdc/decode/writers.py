@@ -82,9 +82,14 @@ class Writers:
         return files
 
     def _file(self, source: Source, name: str) -> File:
-        messages = read_messages(source.topic, source.data)
+        return self.file_of(read_messages(source.topic, source.data), source.topic, name, source.keys)
+
+    def file_of(
+        self, messages: list[Message], topic: str, name: str, keys: dict[str | None, list[str]] | None = None
+    ) -> File:
+        """Return a file of these messages, with its format or the reason why it is not certain."""
         told, dialect = self.options.format, self.options.dialect
-        file = File(source.topic, name, messages, told, dialect, source.keys or self.options.keys, [])
+        file = File(topic, name, messages, told, dialect, keys or self.options.keys, [])
         if told == AUTO and messages:
             writers = self._detected(messages)
             if isinstance(writers, Refusal):

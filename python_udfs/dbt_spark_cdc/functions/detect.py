@@ -55,16 +55,25 @@ def detect(value: str | None) -> Detected:
 
 def detect_object(message: dict[str, Any]) -> Detected:
     """Find the format of a message that is already parsed."""
-    for rule in RULES:
-        if _fits(rule, message):
-            return Detected(rule.format, rule.dialect, rule.confidence)
-    return _UNKNOWN
+    rule = _rule_of(message)
+    return _UNKNOWN if rule is None else Detected(rule.format, rule.dialect, rule.confidence)
+
+
+def rule_of(value: bytes) -> tuple[Rule, dict[str, str]] | None:
+    """Return the fingerprint that shows the format of a message, and the texts that it looks at by path."""
+    message = _object(unwrapped(value).decode("utf-8", "replace"))
+    rule = None if message is None else _rule_of(message)
+    return rule and (rule, {path: _text(message, path) for path in [*rule.values, *rule.endings]})
+
+
+def _rule_of(message: dict[str, Any]) -> Rule | None:
+    return next((rule for rule in RULES if _fits(rule, message)), None)
 
 
 def alike(value: str | None) -> tuple[tuple[str, str], ...]:
     """Return the formats and dialects that may have written a message that `detect` does not know."""
     message = _object(value)
-    if message is None or any(_fits(rule, message) for rule in RULES):
+    if message is None or _rule_of(message) is not None:
         return ()
     return next((among.writers for among in ALIKE if _fits_keys(among, message)), ())
 

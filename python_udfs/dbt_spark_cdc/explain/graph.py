@@ -1,0 +1,75 @@
+"""Which models of a dbt project a message reaches, from dbt's manifest."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+Node = dict[str, Any]
+TARGETS = ("cdc_current", "cdc_history")
+
+
+class Graph:
+    """The models of a project, with the kinds that the package's macros note in their `meta`."""
+
+    def __init__(self, manifest: dict[str, Any]) -> None:
+        self._nodes: dict[str, Node] = manifest["nodes"]
+
+    def of_kind(self, kind: str) -> list[Node]:
+        """Return the models of a kind, of those in macros/_internal/models.sql, in the order of names."""
+        return sorted(
+            (node for node in self._nodes.values() if kind_of(node) == kind), key=lambda node: node["name"]
+        )
+
+    def reads(self, node: Node, kind: str) -> list[Node]:
+        """Return the models of a kind that a model reads, directly or through models of no kind."""
+        found: dict[str, Node] = {}
+        for id_ in node["depends_on"]["nodes"]:
+            if (read := self._nodes.get(id_)) is not None:
+                of_kind = kind_of(read)
+                below = [read] if of_kind == kind else [] if of_kind else self.reads(read, kind)
+                found.update({one["unique_id"]: one for one in below})
+        return list(found.values())
+
+
+def kind_of(node: Node) -> str | None:
+    """Return what a node is: messages, changes, cdc_current, cdc_history ..., or None for others."""
+    if node["resource_type"] != "model":
+        return None
+    if node["config"]["materialized"] in TARGETS:
+        return node["config"]["materialized"]
+    return (node["config"].get("meta") or {}).get("spark_cdc")
+
+
+def arguments_of(node: Node) -> dict[str, Any]:
+    """Return the arguments of `messages` or `changes`, name -> text."""
+    return node["config"]["meta"]["spark_cdc.arguments"]
+
+
+def is_read_by(changes: Node, facts: dict[str, Any]) -> bool:
+    """Whether a changes model reads the source table of a message: the rule of `_name_condition`."""
+    noted = arguments_of(changes)
+    return all(
+        _matches(noted[part], facts[part])
+        for part in ("database", "schema", "table")
+        if noted[part] and not (part == "table" and noted[part] == "*")
+    )
+
+
+def _matches(wanted: str, name: str | None) -> bool:
+    if name is None:
+        return False
+    if not is_pattern(wanted):
+        return name == wanted
+    return re.fullmatch(".*".join(map(re.escape, wanted.split("*"))), name, re.DOTALL) is not None
+
+
+def is_pattern(name: str | None) -> bool:
+    """Whether a name matches several source tables."""
+    return bool(name) and "*" in name and name != "*"
+
+
+def reads_several_tables(changes: Node) -> bool:
+    """Whether a row's source table is a column of the model."""
+    noted = arguments_of(changes)
+    return any(is_pattern(noted[part]) for part in ("database", "schema", "table"))

@@ -77,12 +77,7 @@ typed as (
 
     select
         *,
-        -- a decimal of a type code may leave its scale out, which a model may not
-        case
-            when found_type in ({{ spark_cdc._literals(spark_cdc._type_families() | reject('equalto', 'decimal')) }})
-                or found_type rlike r'^decimal\([0-9]+,[0-9]+\)$' then found_type
-            when found_type rlike r'^decimal\([0-9]+\)$' then replace(found_type, ')', ',0)')
-        end as declarable_type,
+        {{ spark_cdc._declarable_type('found_type') | indent(8) }} as declarable_type,
         trim(column_name) <> '' and not column_name rlike r'(?i)^_cdc_|[\p{C}\p{Zl}\p{Zp}]' as is_declarable
     from looked_up
 

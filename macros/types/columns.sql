@@ -91,6 +91,16 @@
     ]) -}}
 {%- endmacro -%}
 
+{#- SQL: the type that a model declares for the type of a type code, in `found`; NULL if no model can declare it. -#}
+{%- macro _declarable_type(found) -%}
+case
+    when {{ found }} in ({{ spark_cdc._literals(spark_cdc._type_families() | reject('equalto', 'decimal')) }})
+        or {{ found }} rlike r'^decimal\([0-9]+,[0-9]+\)$' then {{ found }}
+    -- a decimal of a type code may leave its scale out, which a model may not
+    when {{ found }} rlike r'^decimal\([0-9]+\)$' then replace({{ found }}, ')', ',0)')
+end
+{%- endmacro -%}
+
 {#- How a source may have written a value, by family of the declared type. The first one is the meaning of `text`. -#}
 {%- macro _encodings(family) -%}
     {%- set epochs = ['seconds', 'milliseconds', 'microseconds', 'nanoseconds'] -%}

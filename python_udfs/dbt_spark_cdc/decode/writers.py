@@ -93,6 +93,15 @@ class Writers:
             file.format, file.dialect = writers[0]
         return file
 
+    def of(self, messages: list[Message]) -> Writer | Refusal:
+        """Return the one writer of messages, or why it is not certain."""
+        if self.options.format != AUTO:
+            return self.options.format, self.options.dialect
+        writers = self._detected(messages)
+        if isinstance(writers, Refusal) or len(writers) == 1:
+            return writers if isinstance(writers, Refusal) else writers[0]
+        return Refusal("format", options(writers, "or"), "these write such messages alike", AUTO)
+
     def look(self, value: bytes) -> Look:
         """Find who may have written a message."""
         try:

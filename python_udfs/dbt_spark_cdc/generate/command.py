@@ -1,0 +1,119 @@
+"""The command line of `spark-cdc generate`: importable without the packages that only it needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from dbt_spark_cdc.decode import AUTO, Options, UsageError
+from dbt_spark_cdc.spark_of_command import spark_of_command
+
+
+@click.command()
+@click.argument(
+    "files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, allow_dash=True)
+)
+@click.option(
+    "--source",
+    required=True,
+    metavar="NAME",
+    help="The dbt source that the messages land in, such as shop: it names folders and models.",
+)
+@click.option(
+    "--raw-table",
+    default="raw",
+    metavar="[SCHEMA.]NAME",
+    help="The raw table that the messages land in. Its schema is the source's name if it has none.  "
+    "[default: raw]",
+)
+@click.option(
+    "--format",
+    "format_",
+    default=AUTO,
+    metavar="NAME",
+    help="The messages' format, or auto, which tells it from each topic's first messages.  [default: auto]",
+)
+@click.option("--dialect", metavar="NAME", help="Whose way of writing the format, such as flat for debezium.")
+@click.option(
+    "--var",
+    "variables",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Set a variable of the project, as decode does.",
+)
+@click.option(
+    "--routes",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A YAML file: which tables get models (include, exclude), and of some tables the model's name, the "
+    "key and the types of columns (route).",
+)
+@click.option(
+    "--project",
+    default=".",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder of the dbt project.  [default: this folder]",
+)
+@click.option(
+    "--check", is_flag=True, help="Write nothing; list the files to write, with exit code 1 if any."
+)
+@click.option("--overwrite", is_flag=True, help="Write files that you edited or deleted as if you had not.")
+def generate(
+    files: tuple[str, ...],
+    source: str,
+    raw_table: str,
+    format_: str,
+    dialect: str | None,
+    variables: tuple[str, ...],
+    routes: Path | None,
+    project: Path,
+    check: bool,
+    overwrite: bool,
+) -> None:
+    """Write the dbt files for the tables in FILES of messages: sources, models, tests, descriptions.
+
+    A line of a file is a message, as decode reads it. Keys and types are those that the messages name;
+    where they name none, the values decide, and the file says that it is a guess.
+
+    Run it again with newer messages: it adds new tables and columns, and keeps what you edited or deleted.
+
+    \b
+    spark-cdc generate orders.jsonl --source shop
+    spark-cdc generate captures/*.jsonl --source shop --routes routes.yml --check
+    """
+    from dbt_spark_cdc.cli import _library, _one_line, _source
+
+    context = click.get_current_context()
+    try:
+        from dbt_spark_cdc.generate.generator import Generator, Target
+        from dbt_spark_cdc.generate.writing import write
+    except ImportError as error:
+        raise click.ClickException(
+            f"generate needs packages that are not installed ({error}); type "
+            "pip install 'dbt-spark-cdc[dbt,generate]'."
+        ) from None
+    try:
+        target = Target(project, source, raw_table, routes)
+        generator = Generator(_library(variables), Options(format_, dialect), target)
+        read = [_source(file) for file in files]
+        topics = generator.topics(read, files)
+        with spark_of_command("generate", sum(len(file.data) for file in read)) as spark:
+            outcome = generator.outcome(spark, topics, overwrite)
+        if not check:
+            write(project, outcome)
+    except UsageError as error:
+        raise click.UsageError(str(error), context) from None
+    except OSError as error:
+        raise click.UsageError(
+            f"option --project must be a folder that can be written; got {error}.", context
+        ) from None
+    for notice in outcome.notices:
+        click.echo(_one_line(notice), err=True)
+    for path, why, _ in outcome.changes:
+        click.echo(f"{why}: {path}")
+    if not outcome.changes:
+        click.echo("Nothing to write: all files are as the messages ask for.", err=True)
+    if check and outcome.changes:
+        context.exit(1)

@@ -13,7 +13,7 @@ import jinja2
 import pytest
 import yaml
 from click import Option
-from dbt_spark_cdc.cli import decode
+from dbt_spark_cdc.cli import main
 from dbt_spark_cdc.macros import MacroLibrary
 from dbt_spark_cdc.registry import SQL_FUNCTIONS
 
@@ -344,8 +344,13 @@ def test_the_reference_has_every_function() -> None:
     assert listed == {function.name for function in SQL_FUNCTIONS}
 
 
-def test_the_reference_has_every_option_of_the_command() -> None:
-    options = {option.opts[0] for option in decode.params if isinstance(option, Option)}
+def test_the_reference_has_every_option_of_the_commands() -> None:
+    options = {
+        option.opts[0]
+        for command in main.commands.values()
+        for option in command.params
+        if isinstance(option, Option)
+    }
     assert {name.split()[0] for name in first_cells("command-line.md") if name.startswith("--")} == options
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -101,19 +100,23 @@ def put_names(tables: Sequence[Table], found: Iterable[Table]) -> None:
     new = [table for table in tables if not table.model]
     for table in new:
         table.model = model_name(table.name)
-    taken = _taken(tables)
-    for table in new:
-        if any(taken[name] > 1 for name in _names(table)):
-            parts = (table.database, table.schema_name, table.name)
-            table.model = model_name("_".join(part for part in parts if part))
-    taken = _taken(tables)
+    for table in [table for table in new if _clashes(table, tables)]:
+        parts = (table.database, table.schema_name, table.name)
+        table.model = model_name("_".join(part for part in parts if part))
     for table in tables:
-        if any(taken[name] > 1 for name in _names(table)):
+        if _clashes(table, tables):
             raise UsageError(
                 "option --routes must give each table a model name of its own; got "
                 f"`{table.model}` for {table.full_name} and another table. Write a route with "
                 "source-table and sink-table."
             )
+
+
+def _clashes(table: Table, tables: Sequence[Table]) -> bool:
+    """Whether another table has its model's name, as a current table or as a history."""
+    return any(
+        table.model in (other.model, f"{other.model}_history") for other in tables if other is not table
+    )
 
 
 def matches(pattern: str | None, name: str | None) -> bool:
@@ -125,14 +128,6 @@ def matches(pattern: str | None, name: str | None) -> bool:
     if pattern is None or name is None or SHARD not in pattern:
         return pattern == name
     return re.fullmatch(".*".join(map(re.escape, pattern.split(SHARD))), name, re.DOTALL) is not None
-
-
-def _names(table: Table) -> tuple[str, str]:
-    return table.model, f"{table.model}_history"
-
-
-def _taken(tables: Iterable[Table]) -> Counter[str]:
-    return Counter(name for table in tables for name in _names(table))
 
 
 def model_name(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dbt_spark_cdc.decode import Source, UsageError
 from dbt_spark_cdc.decode.files import NAME, Refusal
 from dbt_spark_cdc.decode.texts import RAW_COLUMNS, create_messages, names_told_apart
-from dbt_spark_cdc.decode.writers import Writers, options
+from dbt_spark_cdc.decode.writers import ALIKE, Writers, options
 from dbt_spark_cdc.generate.ddl import Declared, declared
 from dbt_spark_cdc.generate.plan import SHARD, Column, Table
 from dbt_spark_cdc.generate.types import SHAPES, TEXT, Shapes, guessed
@@ -66,7 +66,7 @@ def topics(writers: Writers, sources: Sequence[Source], names: Sequence[str]) ->
             refused.setdefault(writer, []).append(topic)
         else:
             found.setdefault(writer, []).append(topic)
-    if not found:
+    if not found or any(refusal.reason == ALIKE for refusal in refused):
         raise UsageError(" ".join(refusal.text(alike) for refusal, alike in refused.items()))
     # Heartbeats and marks of transactions are written alike in all dialects.
     for name, dialect in list(found):

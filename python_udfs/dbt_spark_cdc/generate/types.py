@@ -55,7 +55,7 @@ def _decimal(digits: int, scale: int) -> str:
     for room, places in ((2 * digits, roomy), (digits, roomy), (2 * digits, scale)):
         if room + places <= MOST_DIGITS:
             return f"decimal({max(DIGITS, room + places)},{places})"
-    return TEXT
+    return f"decimal({MOST_DIGITS},{scale})" if digits + scale <= MOST_DIGITS else TEXT
 
 
 def joined(before: str, now: str) -> str:

@@ -70,7 +70,7 @@ def read_state(project: Path) -> State:
 def merged(before: Plan | None, now: Plan, left_out: Sequence[Table]) -> Plan:
     """Return a plan that also has what the last one had: these messages may lack a table or a column."""
     if before is None:
-        return now
+        return now.model_copy(update={"tables": sorted(now.tables, key=_identity_text)})
     if (before.format, before.dialect) != (now.format, now.dialect):
         raise UsageError(
             f"option --source must be another name than {now.source}: its messages model reads "
@@ -90,12 +90,16 @@ def merged(before: Plan | None, now: Plan, left_out: Sequence[Table]) -> Plan:
     tables += [
         table for identity, table in known.items() if identity not in gone and not _is_shard(table, tables)
     ]
-    tables.sort(key=lambda table: (table.database or "", table.schema_name or "", table.name))
+    tables.sort(key=_identity_text)
     return now.model_copy(update={"tables": tables, "has_headers": now.has_headers or before.has_headers})
 
 
 def _identity(table: Table) -> tuple[str | None, str | None, str]:
     return table.database, table.schema_name, table.name
+
+
+def _identity_text(table: Table) -> tuple[str, str, str]:
+    return table.database or "", table.schema_name or "", table.name
 
 
 def _is_shard(table: Table, others: Sequence[Table]) -> bool:
@@ -144,6 +148,10 @@ def outcome(project: Path, state: State, plan: Plan, overwrite: bool) -> Outcome
                 notices.append(f"{path} was deleted, and stays so; --overwrite writes it again.")
                 hashes[path] = noted
                 continue
+            if is_own and noted is None and there != text:
+                notices.append(f"{path} was there before, and stays as it is; --overwrite replaces it.")
+                hashes[path] = ""
+                continue
             if is_own and there != text:
                 new = _added_to(path, there, before.get(path, ""), text)
                 # Not ours: the next run finds another hash, too.
@@ -151,7 +159,7 @@ def outcome(project: Path, state: State, plan: Plan, overwrite: bool) -> Outcome
                 if new != there:
                     changes.append(Change(path, "added to", new))
                 elif text != before.get(path):
-                    notices.append(f"{path} was edited, and stays as it is; --overwrite writes it anew.")
+                    notices.append(f"{path} was edited, and stays as it is; --overwrite replaces it.")
                 continue
         hashes[path] = _hash(new)
         if new != there:

@@ -14,9 +14,10 @@ INTEGER = r"^(?:0|-?[1-9][0-9]{0,18})$"
 NUMBER = r"^(?:0|-?[1-9][0-9]{0,37}|-?(?:0|[1-9][0-9]{0,37})\\.[0-9]{1,37})$"
 LOCAL_TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\\.[0-9]{1,6})?$"
 INSTANT = LOCAL_TIME[:-1] + r"(?:Z|[+-][0-9]{2}:[0-9]{2})$"
+IS_BIGINT = f"(text rlike r'{INTEGER}' and try_cast(text as bigint) is not null)"
 SHAPES = {
-    "bigint": f"text rlike r'{INTEGER}' and try_cast(text as bigint) is not null",
-    "decimal": f"text rlike r'{NUMBER}' and not (text rlike r'{INTEGER}' and try_cast(text as bigint) is not null)",
+    "bigint": IS_BIGINT,
+    "decimal": f"text rlike r'{NUMBER}' and not {IS_BIGINT}",
     "boolean": "text in ('true', 'false')",
     "date": r"text rlike r'^[0-9]{4}-[0-9]{2}-[0-9]{2}$' and try_cast(text as date) is not null",
     "timestamp_ntz": f"text rlike r'{LOCAL_TIME}' and try_cast(text as timestamp_ntz) is not null",

@@ -25,16 +25,17 @@ include: ['cdc\\.(t_all|t_pk|t_nopk|T Weird\\.1)', 'cdc2\\.t_pk']
 route:
   - source-table: cdc\\.T Weird\\.1
     sink-table: weird
+  # Spark plans a table of 44 columns for minutes.
+  - source-table: cdc\\.t_all
+    columns: {d65: , bu: , iu: , ti1: , tb: , mu: , b10: , b64: , zf: , yr: , tm: , tm6: , dt3: , ts: , ch: , l1: , gb: ,
+      u16: , bn: , vb: , en: , st: , js: , ge: , pt: , ls: , def_ts: , gen_v: , gen_s: , tx: , dt: }
 """
 # Source table -> the model that it gets.
 MODELS = {("cdc", "t_all"): "t_all", ("cdc", "t_pk"): "cdc_t_pk", ("cdc2", "t_pk"): "cdc2_t_pk", ("cdc", "T Weird.1"): "weird"}
-# Debezium writes these in a way of its own, which docs/formats/debezium.md has: not as the database prints them.
-SPELLED = {"b10", "b64", "tm", "tm6", "ge", "pt", "ls", "d65", "js", "st"}
 
-
-def generate(project: Project, *arguments: str) -> Any:
+def generate(project: Project, *arguments: str, files: tuple[str, ...] = (str(CAPTURE),)) -> Any:
     return CliRunner().invoke(
-        main, ["generate", str(CAPTURE), "--source", "cdc", "--raw-table", "raw_cdc.raw", "--project",
+        main, ["generate", *files, "--source", "cdc", "--raw-table", "raw_cdc.raw", "--project",
                str(project.folder), *arguments]
     )  # fmt: skip
 
@@ -85,7 +86,7 @@ def test_the_tables_of_the_generated_project_equal_the_database(
     bad = {name: run.messages[name] for name, status in run.statuses.items() if status not in ("success", "pass", "warn")}
     assert run.statuses and not bad, run.failure or bad
     warned = [name for name, status in run.statuses.items() if status == "warn"]
-    assert warned == []
+    assert warned == ["spark_cdc_no_undeclared_columns_stg_cdc__messages_", "spark_cdc_no_unread_tables_stg_cdc__messages_ref_stg_cdc__messages_"], warned
 
     described = YAML(typ="safe").load((project.folder / "models/marts/cdc/_cdc__models.yml").read_text())
     columns = {
@@ -96,7 +97,7 @@ def test_the_tables_of_the_generated_project_equal_the_database(
     truth = [json.loads(line) for line in (CAPTURE.parent / "truth.jsonl").read_text(encoding="utf-8").splitlines()]
     compared = 0
     for (database, table), model in MODELS.items():
-        names = [name for name in columns[model] if name not in SPELLED]
+        names = list(columns[model])
         expected = [
             {name: as_declared(line["row"][name], columns[model][name]) for name in names}
             for line in truth if (line["schema"], line["table"]) == (database, table)
@@ -111,3 +112,7 @@ def test_the_tables_of_the_generated_project_equal_the_database(
     # A table without a key has its changes only.
     assert lake.rows(f"select count(*) > 0 as has_changes from {SCHEMA}.stg_cdc__t_nopk_changes") == [{"has_changes": True}]
     assert not (project.folder / "models/marts/cdc/t_nopk.sql").exists()
+
+    # The raw table, through the project's profile: the same messages ask for the same files.
+    read = generate(project, "--routes", str(routes), "--check", "--profiles-dir", str(project.folder), files=())
+    assert (read.exit_code, read.stdout) == (0, ""), read.output

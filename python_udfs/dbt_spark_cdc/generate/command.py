@@ -11,9 +11,7 @@ from dbt_spark_cdc.spark_of_command import spark_of_command
 
 
 @click.command()
-@click.argument(
-    "files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, allow_dash=True)
-)
+@click.argument("files", nargs=-1, type=click.Path(exists=True, dir_okay=False, allow_dash=True))
 @click.option(
     "--source",
     required=True,
@@ -69,12 +67,16 @@ def generate(
     variables: tuple[str, ...],
     routes: Path | None,
     project: Path,
+    limit: int,
+    target: str | None,
+    profiles_dir: Path | None,
     check: bool,
     overwrite: bool,
 ) -> None:
     """Write the dbt files for the tables in FILES of messages: sources, models, tests, descriptions.
 
-    A line of a file is a message, as decode reads it. Keys and types are those that the messages name;
+    A line of a file is a message, as decode reads it. Without FILES the newest messages of the raw table are
+    read, with the profile of the dbt project. Keys and types are those that the messages name;
     where they name none, the values decide, and the file says that it is a guess.
 
     Run it again with newer messages: it adds new tables and columns, and keeps what you edited or deleted.
@@ -82,6 +84,7 @@ def generate(
     \b
     spark-cdc generate orders.jsonl --source shop
     spark-cdc generate captures/*.jsonl --source shop --routes routes.yml --check
+    spark-cdc generate --source shop --raw-table landing.raw
     """
     from dbt_spark_cdc.cli import _library, _one_line, _source
 
@@ -95,11 +98,16 @@ def generate(
             "pip install 'dbt-spark-cdc[dbt,generate]'."
         ) from None
     try:
-        target = Target(project, source, raw_table, routes)
-        generator = Generator(_library(variables), Options(format_, dialect), target)
-        read = [_source(file) for file in files]
-        topics = generator.topics(read, files)
-        with spark_of_command("generate", sum(len(file.data) for file in read)) as spark:
+        generator = Generator(
+            _library(variables), Options(format_, dialect), Target(project, source, raw_table, routes)
+        )
+        topics = (
+            generator.topics([_source(file) for file in files], files)
+            if files
+            else generator.topics_of_raw_table(profiles_dir, target, limit)
+        )
+        size = sum(len(message.value or b"") for message in topics.messages)
+        with spark_of_command("generate", size) as spark:
             outcome = generator.outcome(spark, topics, overwrite)
         if not check:
             write(project, outcome)

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 from dbt_spark_cdc.decode import Options, Source, UsageError
 from dbt_spark_cdc.decode.writers import Writers
 from dbt_spark_cdc.generate.plan import Plan, put_names
+from dbt_spark_cdc.generate.raw_table import newest
 from dbt_spark_cdc.generate.reading import Reader, Topics, topics
 from dbt_spark_cdc.generate.routes import Routes, load, routed
 from dbt_spark_cdc.generate.writing import Outcome, State, merged, outcome, read_state
+from dbt_spark_cdc.inputs import read_messages
 from dbt_spark_cdc.macros import MacroLibrary
 
 if TYPE_CHECKING:
@@ -55,8 +57,15 @@ class Generator:
         self.routes = load(target.routes) if target.routes else Routes()
 
     def topics(self, sources: Sequence[Source], names: Sequence[str]) -> Topics:
-        """Read the files and find the format of their topics; raises UsageError."""
-        return topics(self.writers, sources, names)
+        """Find the format of the topics in files; raises UsageError."""
+        messages = (m for source in sources for m in read_messages(source.topic, source.data))
+        return topics(self.writers, messages, ", ".join(names))
+
+    def topics_of_raw_table(self, profiles_dir: Path | None, dbt_target: str | None, limit: int) -> Topics:
+        """Find the format of the topics in the raw table; raises UsageError."""
+        table = f"{self.raw_schema}.{self.raw_table}"
+        messages = newest(self.target.project, profiles_dir, dbt_target, table, limit)
+        return topics(self.writers, messages, table)
 
     def outcome(self, spark: SparkSession, read: Topics, overwrite: bool) -> Outcome:
         """Return the files to write; raises UsageError."""

@@ -37,6 +37,8 @@ class Table(_Part):
     key: list[str] = Field(default_factory=list)
     columns: list[Column] = Field(default_factory=list)
     description: str | None = None
+    # Columns that a route leaves out.
+    left_out: list[str] = Field(default_factory=list)
     # If another table of the messages has this name: the parts that tell them apart are written out.
     needs_database: bool = False
     needs_schema: bool = False

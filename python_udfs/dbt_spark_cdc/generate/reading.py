@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from dbt_spark_cdc.decode import Source, UsageError
+from dbt_spark_cdc.decode import UsageError
 from dbt_spark_cdc.decode.files import NAME, Refusal
 from dbt_spark_cdc.decode.texts import RAW_COLUMNS, create_messages, names_told_apart
 from dbt_spark_cdc.decode.writers import ALIKE, Writers, options
 from dbt_spark_cdc.generate.ddl import Declared, declared
 from dbt_spark_cdc.generate.plan import SHARD, Column, Table
 from dbt_spark_cdc.generate.types import SHAPES, TEXT, Shapes, guessed
-from dbt_spark_cdc.inputs import Message, read_messages
+from dbt_spark_cdc.inputs import Message
 from dbt_spark_cdc.macros import MacroLibrary
 from dbt_spark_cdc.registry import register
 
@@ -50,18 +50,17 @@ class Topics(NamedTuple):
         return any(message.headers for message in self.messages)
 
 
-def topics(writers: Writers, sources: Sequence[Source], names: Sequence[str]) -> Topics:
-    """Read the files, and find the format of each topic; raises UsageError if there is more than one."""
+def topics(writers: Writers, messages: Iterable[Message], origin: str) -> Topics:
+    """Find the format of each topic; raises UsageError if there is more than one."""
     by_topic: dict[str, list[Message]] = {}
-    for source in sources:
-        for message in read_messages(source.topic, source.data):
-            by_topic.setdefault(message.topic, []).append(message)
+    for message in messages:
+        by_topic.setdefault(message.topic, []).append(message)
     if not by_topic:
-        raise UsageError(f"FILES must hold messages; got none in {', '.join(names)}.")
+        raise UsageError(f"FILES or the raw table must hold messages; got none in {origin}.")
     found: dict[tuple[str, str | None], list[str]] = {}
     refused: dict[Refusal, list[str]] = {}
-    for topic, messages in by_topic.items():
-        writer = writers.of(messages)
+    for topic, its in by_topic.items():
+        writer = writers.of(its)
         if isinstance(writer, Refusal):
             refused.setdefault(writer, []).append(topic)
         else:
@@ -75,11 +74,11 @@ def topics(writers: Writers, sources: Sequence[Source], names: Sequence[str]) ->
             found[others[0]] += found.pop((name, dialect))
     if len(found) > 1:
         raise UsageError(
-            "FILES must hold messages of one format and dialect, because one messages model reads them; got "
+            "the messages must be of one format and dialect, because one messages model reads them; got "
             + "; ".join(
                 f"{options([writer], 'or')} in the topic {_shortened(its)}" for writer, its in found.items()
             )
-            + ". Run the command once for each, with files, --source and --raw-table of its own."
+            + ". Run the command once for each, with a --source and a --raw-table of its own."
         )
     [((format_, dialect), read)] = found.items()
     notices = [
@@ -152,7 +151,7 @@ class Reader:
         its = sorted({message.topic for message in self.read.messages})
         if len(tables) > 1 or len(its) > 1:
             raise UsageError(
-                "FILES must hold one topic of one table if the messages name no table; got the topics "
+                "the messages must be one topic of one table if the messages name no table; got the topics "
                 f"{_shortened(its)}. Land each topic in a raw table of its own, and run the command for each."
             )
 

@@ -39,7 +39,8 @@ class Route(_Part):
     source_table: str = Field(alias="source-table")
     sink_table: str | None = Field(None, alias="sink-table")
     key: list[str] | None = None
-    columns: dict[str, str] = Field(default_factory=dict)
+    # None leaves a column out.
+    columns: dict[str, str | None] = Field(default_factory=dict)
     description: str | None = None
 
     _check = field_validator("source_table")(_pattern)
@@ -180,14 +181,24 @@ def _overridden(table: Table, route: Route, library: MacroLibrary) -> Table:
                 f"option --routes: the route of `{route.source_table}` must name columns of "
                 f"{table.full_name} ({', '.join(names)}); got `{name}`."
             )
+    types = {name: declared for name, declared in route.columns.items() if declared is not None}
+    key = table.key if route.key is None else route.key
+    for name in route.columns.keys() - types.keys():
+        if name in key or len(names) == len(route.columns) - len(types):
+            raise UsageError(
+                f"option --routes: the route of `{route.source_table}` must keep the key and a column of "
+                f"{table.full_name}; got `{name}` without a type."
+            )
     try:
-        if route.columns:
-            library.call("_columns", route.columns, "changes")
+        if types:
+            library.call("_columns", types, "changes")
     except CompilerError as error:
         raise UsageError(f"option --routes: the route of `{route.source_table}`: {error}") from None
+    table.left_out = [name for name in route.columns if name not in types]
+    table.columns = [c for c in table.columns if c.name in types or c.name not in route.columns]
     for column in table.columns:
-        if column.name in route.columns:
-            column.type, column.guess = route.columns[column.name], None
+        if column.name in types:
+            column.type, column.guess = types[column.name], None
     if route.key is not None:
         table.key = route.key
     return table

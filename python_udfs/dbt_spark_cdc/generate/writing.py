@@ -83,7 +83,8 @@ def merged(before: Plan | None, now: Plan, left_out: Sequence[Table]) -> Plan:
     for table in now.tables:
         old = known.pop(_identity(table), None)
         if old is not None:
-            table.columns = _merged_columns(old.columns, table.columns)
+            known_columns = [column for column in old.columns if column.name not in table.left_out]
+            table.columns = _merged_columns(known_columns, table.columns)
             table.key = table.key or old.key
             table.description = table.description or old.description
         tables.append(table)

@@ -55,6 +55,20 @@ from dbt_spark_cdc.spark_of_command import spark_of_command
     help="The folder of the dbt project.  [default: this folder]",
 )
 @click.option(
+    "--limit",
+    default=10_000,
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Without FILES: how many of the newest messages of each topic to read.  [default: 10000]",
+)
+@click.option("--target", metavar="NAME", help="Without FILES: dbt's target, as its own option.")
+@click.option(
+    "--profiles-dir",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Without FILES: the folder of dbt's profiles.yml, as its own option.",
+)
+@click.option(
     "--check", is_flag=True, help="Write nothing; list the files to write, with exit code 1 if any."
 )
 @click.option("--overwrite", is_flag=True, help="Write files that you edited or deleted as if you had not.")

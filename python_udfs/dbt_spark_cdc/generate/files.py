@@ -75,8 +75,8 @@ def _changes(plan: Plan, table: Table) -> str:
 def _comments(table: Table) -> str:
     guesses: dict[str, list[str]] = {}
     for column in table.columns:
-        if column.guess is not None:
-            guesses.setdefault(column.guess, []).append(column.name)
+        if column.shown_guess is not None:
+            guesses.setdefault(column.shown_guess, []).append(column.name)
     lines = (
         [] if table.key else ["-- no key is known: name columns that identify a row before you build tables"]
     )
@@ -188,7 +188,7 @@ models:
     for table in plan.tables:
         text += f"""\
   - name: {plan.changes_model(table)}
-    description: {_scalar(f"Changes of {table.full_name}.")}
+    description: {_words(f"Changes of {table.full_name}.")}
     data_tests:
       - spark_cdc.matches_messages
       - spark_cdc.no_errors: {{config: {{severity: warn}}}}
@@ -233,13 +233,13 @@ def _table_yaml(table: Table) -> str:
     history = f"{{history: ref('{table.model}_history'), {key[1:]}"
     text = f"""\
   - name: {table.model}
-    description: {_scalar(what)}
+    description: {_words(what)}
     columns:
 """
     for column in table.columns:
         text += f"""\
       - name: {_scalar(column.name)}
-        description: {_scalar(_description(table, column.name, column.source_type, column.guess))}
+        description: {_words(_description(table, column.name, column.source_type, column.shown_guess))}
         data_type: {column.type.split(" from ")[0]}
 """
     return (
@@ -249,7 +249,7 @@ def _table_yaml(table: Table) -> str:
       - spark_cdc.one_row_per_key: {{arguments: {key}}}
       - spark_cdc.current_equals_open_history: {{arguments: {history}}}
   - name: {table.model}_history
-    description: {_scalar(f"Every version of each key of {table.full_name}.")}
+    description: {_words(f"Every version of each key of {table.full_name}.")}
 """
     )
 
@@ -298,9 +298,13 @@ models:
 
 
 def _scalar(text: str) -> str:
-    """Return a text as YAML has it: plain if it is a name or plain words."""
+    """Return a name as YAML has it, also in a list of one line."""
     if _PLAIN.fullmatch(text) and text.lower() not in _NOT_PLAIN:
         return text
-    if " " in text and re.fullmatch(r"[A-Za-z][\w (),.;*-]*", text):
-        return text
     return json.dumps(text, ensure_ascii=False)
+
+
+def _words(text: str) -> str:
+    """Return a sentence as YAML has it, plain if nothing in it means anything there."""
+    is_plain = re.fullmatch(r"[A-Za-z][\w (),.;*-]*", text) and text.strip().lower() not in _NOT_PLAIN
+    return text if is_plain else json.dumps(text, ensure_ascii=False)

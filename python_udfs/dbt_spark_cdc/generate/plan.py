@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from dbt_spark_cdc.decode import UsageError
 
 SHARD = "*"
+NO_TYPE = "the messages name no type"
 
 
 class _Part(BaseModel):
@@ -25,6 +26,11 @@ class Column(_Part):
     source_type: str | None = None
     # Why the type is a guess; None if the source names it.
     guess: str | None = None
+
+    @property
+    def shown_guess(self) -> str | None:
+        """The guess that a reader has to know: a text that no message gives a type is one in any case."""
+        return None if self.type == "string" and self.guess == NO_TYPE else self.guess
 
 
 class Table(_Part):
@@ -102,9 +108,9 @@ def put_names(tables: Sequence[Table], found: Iterable[Table]) -> None:
     new = [table for table in tables if not table.model]
     for table in new:
         table.model = model_name(table.name)
-    for table in [table for table in new if _clashes(table, tables)]:
-        parts = (table.database, table.schema_name, table.name)
-        table.model = model_name("_".join(part for part in parts if part))
+    for longer in (_qualified, _full):
+        for table in [table for table in new if _clashes(table, tables)]:
+            table.model = model_name(longer(table))
     for table in tables:
         if _clashes(table, tables):
             raise UsageError(
@@ -112,6 +118,14 @@ def put_names(tables: Sequence[Table], found: Iterable[Table]) -> None:
                 f"`{table.model}` for {table.full_name} and another table. Write a route with "
                 "source-table and sink-table."
             )
+
+
+def _qualified(table: Table) -> str:
+    return "_".join(part for part in (table.schema_name or table.database, table.name) if part)
+
+
+def _full(table: Table) -> str:
+    return "_".join(part for part in (table.database, table.schema_name, table.name) if part)
 
 
 def _clashes(table: Table, tables: Sequence[Table]) -> bool:

@@ -11,7 +11,7 @@ from dbt_spark_cdc.decode.files import NAME, Refusal
 from dbt_spark_cdc.decode.texts import RAW_COLUMNS, create_messages, names_told_apart
 from dbt_spark_cdc.decode.writers import ALIKE, Writers, options
 from dbt_spark_cdc.generate.ddl import Declared, declared
-from dbt_spark_cdc.generate.plan import SHARD, Column, Table
+from dbt_spark_cdc.generate.plan import NO_TYPE, SHARD, Column, Table, model_name
 from dbt_spark_cdc.generate.types import SHAPES, TEXT, Shapes, guessed
 from dbt_spark_cdc.inputs import Message
 from dbt_spark_cdc.macros import MacroLibrary
@@ -27,12 +27,11 @@ COLUMNS_OF_A_QUERY = 60
 JINJA = re.compile(r"\{[{%#]")
 NAMES = "database_name, schema_name, table_name"
 # Why a type is a guess.
-NO_TYPE = "the messages name no type"
 UNKNOWN_TYPE = "this package does not know the type that the messages name"
 ONLY_NULLS = "no message has a value"
 DOES_NOT_FIT = "a value does not fit the type that the source names"
 # The digits before and after a point.
-WHOLE, FRACTIONAL = r"r'^-?([0-9]{1,38})(?:\\.[0-9]+)?$'", r"r'^-?[0-9]{1,38}\\.([0-9]+)$'"
+WHOLE, FRACTIONAL = r"r'^-?([0-9]{1,38})(?:\.[0-9]+)?$'", r"r'^-?[0-9]{1,38}\.([0-9]+)$'"
 # A table's columns are tried until none rejects a value; each round takes at least one column further.
 ROUNDS = 4
 
@@ -154,6 +153,8 @@ class Reader:
                 "the messages must be one topic of one table if the messages name no table; got the topics "
                 f"{_shortened(its)}. Land each topic in a raw table of its own, and run the command for each."
             )
+        # Kafka Connect names a table's topic prefix.database.table.
+        unnamed[0].model = model_name(its[0].rsplit(".", 1)[-1])
 
     def _note_rejected(self) -> None:
         for row in self.spark.sql(
@@ -193,7 +194,8 @@ class Reader:
             ),
             columns as (
                 select {NAMES}, name,
-                    max_by(position, place) as position,
+                    -- the row itself, not the row before, which may have some columns only
+                    max_by(position, struct(place, -position)) as position,
                     max_by(column_types[name], place)
                         filter (where column_types[name] is not null) as source_type,
                     count(text) as values,

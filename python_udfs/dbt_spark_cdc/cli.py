@@ -17,6 +17,8 @@ from dbt_spark_cdc import __version__
 from dbt_spark_cdc.cli_options import columns_of, keys_of, library_of, one_line
 from dbt_spark_cdc.decode import AUTO, Decoder, Options, Source, UsageError, refusals
 from dbt_spark_cdc.explain.command import explain
+from dbt_spark_cdc.generate.command import generate
+from dbt_spark_cdc.spark_of_command import spark_of_command
 
 STANDARD_INPUT = "-"
 # A terminal acts on some of these, and some tools read others as the end of a line.
@@ -48,6 +50,7 @@ def main() -> None:
 
 
 main.add_command(explain)
+main.add_command(generate)
 
 
 @main.command()
@@ -163,18 +166,8 @@ def _run(
 ) -> list[list[Any]]:
     if not any(file.messages for file in files):
         return [[] for _ in files]
-    try:
-        from dbt_spark_cdc.local_spark import local_spark, quiet_spark
-        from dbt_spark_cdc.registry import UnsupportedSparkError
-
-        with quiet_spark(), local_spark(size) as spark:
-            return decoder.states(spark, files) if state else decoder.changes(spark, files)
-    except ImportError as error:
-        raise click.ClickException(
-            f"decode needs Spark, which is not installed ({error}); type pip install 'dbt-spark-cdc[dbt]'."
-        ) from None
-    except UnsupportedSparkError as error:
-        raise click.ClickException(f"decode needs Spark 4.0 or newer: {error}.") from None
+    with spark_of_command("decode", size) as spark:
+        return decoder.states(spark, files) if state else decoder.changes(spark, files)
 
 
 def _source(file: str) -> Source:

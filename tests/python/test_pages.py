@@ -13,7 +13,7 @@ import jinja2
 import pytest
 import yaml
 from click import Command, Option
-from dbt_spark_cdc.cli import decode, explain
+from dbt_spark_cdc.cli import main
 from dbt_spark_cdc.macros import MacroLibrary
 from dbt_spark_cdc.registry import SQL_FUNCTIONS
 
@@ -37,7 +37,7 @@ CODE = re.compile(r"^ *```.*?^ *```$|`[^`\n]*`", re.M | re.S)
 AVOIDED = re.compile(
     r"\b(?:anew|behind|beside|shall|slips?|tells?|told|stands? (?:on|behind|beside)|what holds)\b", re.I
 )
-COMMANDS = ("decode", "explain")
+COMMANDS = ("decode", "explain", "generate")
 SOURCES = ("macros", "python_udfs", "models", "seeds", "tests", "tools", "profiles")
 
 
@@ -345,7 +345,7 @@ def test_the_reference_has_every_function() -> None:
     assert listed == {function.name for function in SQL_FUNCTIONS}
 
 
-@pytest.mark.parametrize("command", [decode, explain])
+@pytest.mark.parametrize("command", main.commands.values(), ids=main.commands)
 def test_the_reference_has_every_option_of_a_command(command: Command) -> None:
     options = {option.opts[0] for option in command.params if isinstance(option, Option)}
     sections = re.split(r"^## (\w+)$", text_of(REFERENCE / "command-line.md"), flags=re.M)

@@ -19,7 +19,12 @@ RAW_COLUMNS = {"headers": "headers"}
 
 def create_raw(spark: SparkSession, messages: Iterable[tuple[int, Message]]) -> None:
     """Create the view `raw`. Its `partition` is our own number, which assigns each result to its file."""
-    spark.createDataFrame(_raw_table(messages)).createOrReplaceTempView("raw")
+    create_messages(spark, "raw", messages)
+
+
+def create_messages(spark: SparkSession, view: str, messages: Iterable[tuple[int, Message]]) -> None:
+    """Create a view of messages, each with the number that its `partition` gets."""
+    spark.createDataFrame(_raw_table(messages)).createOrReplaceTempView(view)
 
 
 def _raw_table(messages: Iterable[tuple[int, Message]]) -> pa.Table:

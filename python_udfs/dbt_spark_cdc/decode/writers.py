@@ -27,6 +27,7 @@ from dbt_spark_cdc.inputs import Message, read_messages
 
 DETECT_FROM = 200
 SIGHTS_SHOWN = 5
+ALIKE = "these write such messages alike"
 
 
 class Look(NamedTuple):
@@ -97,6 +98,15 @@ class Writers:
             file.writers = writers
             file.format, file.dialect = writers[0]
         return file
+
+    def of(self, messages: list[Message]) -> Writer | Refusal:
+        """Return the one writer of messages, or why it is not certain."""
+        if self.options.format != AUTO:
+            return self.options.format, self.options.dialect
+        writers = self._detected(messages)
+        if isinstance(writers, Refusal) or len(writers) == 1:
+            return writers if isinstance(writers, Refusal) else writers[0]
+        return Refusal("format", options(writers, "or"), ALIKE, AUTO)
 
     def look(self, value: bytes) -> Look:
         """Find who may have written a message."""
@@ -204,7 +214,7 @@ class Writers:
             file.format, file.dialect = file.writers[0]
             first, *others = [contents[place] for place in kept]
             if any(_content(other) != _content(first) for other in others):
-                reason = "these write such messages alike and mean different things by them"
+                reason = f"{ALIKE} and mean different things by them"
                 file.refusal = Refusal("format", options(file.writers, "or"), reason, AUTO)
                 first = []
             file.rows, file.columns = readings[kept[0]].rows, readings[kept[0]].columns

@@ -16,6 +16,7 @@ from dbt_spark_cdc.explain.message import Explainer
 from dbt_spark_cdc.explain.project import Destination
 from dbt_spark_cdc.explain.show import shown
 from dbt_spark_cdc.inputs import Message, read_messages
+from dbt_spark_cdc.spark_of_command import spark_of_command
 
 STANDARD_INPUT = "-"
 
@@ -126,24 +127,14 @@ def _explained(
     name: str,
     project: DbtProject | None,
 ) -> dict[str, Any]:
-    try:
-        from dbt_spark_cdc.local_spark import local_spark, quiet_spark
-        from dbt_spark_cdc.registry import UnsupportedSparkError
-
-        topic = "stdin" if file == STANDARD_INPUT else Path(file).stem
-        with quiet_spark(), local_spark(len(messages[place].value or b"")) as spark:
-            facts = explainer.explain(spark, messages, place, topic, name)
-            if project is not None and facts["format"] is not None:
-                with project:
-                    destination = Destination(project, explainer.library)
-                    facts["project"] = destination.of(spark, facts, messages[place])
-            return facts
-    except ImportError as error:
-        raise click.ClickException(
-            f"explain needs Spark, which is not installed ({error}); type pip install 'dbt-spark-cdc[dbt]'."
-        ) from None
-    except UnsupportedSparkError as error:
-        raise click.ClickException(f"explain needs Spark 4.0 or newer: {error}.") from None
+    topic = "stdin" if file == STANDARD_INPUT else Path(file).stem
+    with spark_of_command("explain", len(messages[place].value or b"")) as spark:
+        facts = explainer.explain(spark, messages, place, topic, name)
+        if project is not None and facts["format"] is not None:
+            with project:
+                destination = Destination(project, explainer.library)
+                facts["project"] = destination.of(spark, facts, messages[place])
+        return facts
 
 
 def _messages(file: str) -> list[Message]:

@@ -1,0 +1,98 @@
+"""Messages and a project -> the files to write in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dbt_spark_cdc.decode import Options, Source, UsageError
+from dbt_spark_cdc.decode.writers import Writers
+from dbt_spark_cdc.generate.plan import Plan, put_names
+from dbt_spark_cdc.generate.raw_table import newest
+from dbt_spark_cdc.generate.reading import Reader, Topics, topics
+from dbt_spark_cdc.generate.routes import Routes, load, routed
+from dbt_spark_cdc.generate.writing import Outcome, State, merged, outcome, read_state
+from dbt_spark_cdc.inputs import read_messages
+from dbt_spark_cdc.macros import MacroLibrary
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where the files go, and the raw table that the models read."""
+
+    project: Path
+    source: str
+    raw_table: str
+    routes: Path | None = None
+
+
+class Generator:
+    """Makes the files of one source."""
+
+    def __init__(self, library: MacroLibrary, options: Options, target: Target) -> None:
+        """Check all that needs no Spark; raises UsageError."""
+        self.library = library
+        self.target = target
+        self.writers = Writers(library.formats(), options)
+        *schema, self.raw_table = target.raw_table.split(".")
+        self.raw_schema = ".".join(schema) or target.source
+        for option, text in (
+            ("--source", target.source),
+            ("--raw-table", self.raw_table),
+            ("--raw-table", self.raw_schema),
+        ):
+            if not NAME.fullmatch(text):
+                raise UsageError(
+                    f"option {option} must be small letters, digits and underscores; got `{text}`."
+                )
+        self.state: State = read_state(target.project)
+        self.routes = load(target.routes) if target.routes else Routes()
+
+    def topics(self, sources: Sequence[Source], names: Sequence[str]) -> Topics:
+        """Find the format of the topics in files; raises UsageError."""
+        messages = (m for source in sources for m in read_messages(source.topic, source.data))
+        return topics(self.writers, messages, ", ".join(names))
+
+    def topics_of_raw_table(self, profiles_dir: Path | None, dbt_target: str | None, limit: int) -> Topics:
+        """Find the format of the topics in the raw table; raises UsageError."""
+        table = f"{self.raw_schema}.{self.raw_table}"
+        messages = newest(self.target.project, profiles_dir, dbt_target, table, limit)
+        return topics(self.writers, messages, table)
+
+    def outcome(self, spark: SparkSession, read: Topics, overwrite: bool) -> Outcome:
+        """Return the files to write; raises UsageError."""
+        reader = Reader(spark, self.library, read)
+        found = reader.tables()
+        tables = routed(self.routes, found, self.library)
+        known = self.library.formats()[read.format]
+        plan = merged(
+            self.state.sources.get(self.target.source),
+            Plan(
+                source=self.target.source,
+                raw_schema=self.raw_schema,
+                raw_table=self.raw_table,
+                format=read.format,
+                dialect=None if read.dialect in (None, next(iter(known), None)) else read.dialect,
+                has_headers=read.has_headers,
+                tables=tables,
+            ),
+            [table for table in found if table not in tables],
+        )
+        self._name(plan, found)
+        result = outcome(self.target.project, self.state, plan, overwrite)
+        return result._replace(notices=[*read.notices, *reader.notices, *result.notices])
+
+    def _name(self, plan: Plan, found: Sequence) -> None:
+        before = self.state.sources.get(plan.source)
+        known = {(t.database, t.schema_name, t.name): t.model for t in before.tables} if before else {}
+        for table in plan.tables:
+            table.model = table.model or known.get((table.database, table.schema_name, table.name), "")
+        put_names(plan.tables, found)

@@ -1,0 +1,161 @@
+"""The plan: what `spark-cdc generate` found in the messages, from which the files are written."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from dbt_spark_cdc.decode import UsageError
+
+SHARD = "*"
+NO_TYPE = "the messages name no type"
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Column(_Part):
+    """A column of a source table: its type as a model declares it."""
+
+    name: str
+    type: str
+    # As the messages name it, of the newest message.
+    source_type: str | None = None
+    # Why the type is a guess; None if the source names it.
+    guess: str | None = None
+
+    @property
+    def shown_guess(self) -> str | None:
+        """The guess that a reader has to know: a text that no message gives a type is one in any case."""
+        return None if self.type == "string" and self.guess == NO_TYPE else self.guess
+
+
+class Table(_Part):
+    """A source table, or shards of one, and the models that it gets."""
+
+    database: str | None
+    schema_name: str | None
+    name: str
+    model: str = ""
+    key: list[str] = Field(default_factory=list)
+    columns: list[Column] = Field(default_factory=list)
+    description: str | None = None
+    # Columns that a route leaves out.
+    left_out: list[str] = Field(default_factory=list)
+    # If another table of the messages has this name: the parts that tell them apart are written out.
+    needs_database: bool = False
+    needs_schema: bool = False
+
+    @property
+    def full_name(self) -> str:
+        """The name as people write it."""
+        return ".".join(part for part in (self.database, self.schema_name, self.name) if part is not None)
+
+    def covers(self, other: Table) -> bool:
+        """Whether its model reads another table, because of a star."""
+        pairs = (
+            (self.database, other.database),
+            (self.schema_name, other.schema_name),
+            (self.name, other.name),
+        )
+        return all(matches(pattern, name) for pattern, name in pairs)
+
+    @property
+    def is_of_shards(self) -> bool:
+        """Whether one model reads several source tables."""
+        if self.name == SHARD:
+            return False
+        return any(SHARD in part for part in (self.database, self.schema_name, self.name) if part is not None)
+
+    @property
+    def table_key(self) -> list[str]:
+        """The key of the current and the history table."""
+        return ["_cdc_source_table", *self.key] if self.is_of_shards else self.key
+
+
+class Plan(_Part):
+    """All tables of one raw table, whose messages have one format and dialect."""
+
+    source: str
+    raw_schema: str
+    raw_table: str
+    format: str
+    dialect: str | None
+    has_headers: bool = False
+    tables: list[Table] = Field(default_factory=list)
+
+    @property
+    def messages_model(self) -> str:
+        return f"stg_{self.source}__messages"
+
+    def changes_model(self, table: Table) -> str:
+        return f"stg_{self.source}__{table.model}_changes"
+
+
+def put_names(tables: Sequence[Table], found: Iterable[Table]) -> None:
+    """Give each table without a model the shortest name that no other one has.
+
+    `found` are all tables of the messages, also those that get no model: a model must not read them.
+    """
+    named: dict[str, list[Table]] = {}
+    for table in [*found, *tables]:
+        named.setdefault(table.name, []).append(table)
+    for table in tables:
+        alike = (
+            named[table.name] if SHARD not in table.name else itertools.chain.from_iterable(named.values())
+        )
+        others = [other for other in alike if matches(table.name, other.name) and not table.covers(other)]
+        table.needs_database = any(not matches(table.database, other.database) for other in others)
+        table.needs_schema = any(not matches(table.schema_name, other.schema_name) for other in others)
+    new = [table for table in tables if not table.model]
+    for table in new:
+        table.model = model_name(table.name)
+    for longer in (_qualified, _full):
+        for table in _clashing(new, tables):
+            table.model = model_name(longer(table))
+    for table in _clashing(tables, tables):
+        raise UsageError(
+            "option --routes must give each table a model name of its own; got "
+            f"`{table.model}` for {table.full_name} and another table. Write a route with "
+            "source-table and sink-table."
+        )
+
+
+def _qualified(table: Table) -> str:
+    return "_".join(part for part in (table.schema_name or table.database, table.name) if part)
+
+
+def _full(table: Table) -> str:
+    return "_".join(part for part in (table.database, table.schema_name, table.name) if part)
+
+
+def _clashing(some: Sequence[Table], tables: Sequence[Table]) -> list[Table]:
+    """Return those whose model has the name of another one, as a current table or as a history."""
+    taken = Counter(table.model for table in tables)
+    taken.update(f"{table.model}_history" for table in tables)
+    return [table for table in some if taken[table.model] > 1]
+
+
+def matches(pattern: str | None, name: str | None) -> bool:
+    """Whether a name of a model's argument, in which a star matches any text, means a name of messages.
+
+    >>> matches("orders_*", "orders_07"), matches("orders", "orders_07")
+    (True, False)
+    """
+    if pattern is None or name is None or SHARD not in pattern:
+        return pattern == name
+    return re.fullmatch(".*".join(map(re.escape, pattern.split(SHARD))), name, re.DOTALL) is not None
+
+
+def model_name(text: str) -> str:
+    """Return a name for dbt, whose letters are lower: a name of a message is no file name.
+
+    >>> model_name("T Weird.1")
+    't_weird_1'
+    """
+    return re.sub(r"[^a-z0-9_]+", "_", text.replace(SHARD, "").lower()).strip("_") or "table"

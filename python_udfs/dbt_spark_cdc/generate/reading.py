@@ -1,0 +1,388 @@
+"""Messages -> the plan: their tables, keys, columns and types. Spark aggregates; no value reaches Python."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from dbt_spark_cdc.decode import UsageError
+from dbt_spark_cdc.decode.files import NAME, Refusal
+from dbt_spark_cdc.decode.texts import RAW_COLUMNS, create_messages, names_told_apart
+from dbt_spark_cdc.decode.writers import ALIKE, Writers, options
+from dbt_spark_cdc.generate.ddl import Declared, declared
+from dbt_spark_cdc.generate.plan import NO_TYPE, SHARD, Column, Table, model_name
+from dbt_spark_cdc.generate.types import SHAPES, TEXT, Shapes, guessed
+from dbt_spark_cdc.inputs import Message
+from dbt_spark_cdc.macros import MacroLibrary
+from dbt_spark_cdc.registry import register
+
+if TYPE_CHECKING:
+    from pyspark.sql import Row, SparkSession
+
+MESSAGES = "generate_messages"
+# As `decode`: tables with few columns share a query, because each query costs a second.
+COLUMNS_OF_A_QUERY = 60
+# What dbt would run in a YAML file: a name of a message is never code.
+JINJA = re.compile(r"\{[{%#]")
+NAMES = "database_name, schema_name, table_name"
+# Why a type is a guess.
+UNKNOWN_TYPE = "this package does not know the type that the messages name"
+ONLY_NULLS = "no message has a value"
+DOES_NOT_FIT = "a value does not fit the type that the source names"
+# The digits before and after a point.
+WHOLE, FRACTIONAL = r"r'^-?([0-9]{1,38})(?:\.[0-9]+)?$'", r"r'^-?[0-9]{1,38}\.([0-9]+)$'"
+# A table's columns are tried until none rejects a value; each round takes at least one column further.
+ROUNDS = 4
+
+
+class Topics(NamedTuple):
+    """The messages of one format and dialect, and what was left out and why, a sentence each."""
+
+    messages: list[Message]
+    format: str
+    dialect: str | None
+    notices: list[str]
+
+    @property
+    def has_headers(self) -> bool:
+        return any(message.headers for message in self.messages)
+
+
+def topics(writers: Writers, messages: Iterable[Message], origin: str) -> Topics:
+    """Find the format of each topic; raises UsageError if there is more than one."""
+    by_topic: dict[str, list[Message]] = {}
+    for message in messages:
+        by_topic.setdefault(message.topic, []).append(message)
+    if not by_topic:
+        raise UsageError(f"FILES or the raw table must hold messages; got none in {origin}.")
+    found: dict[tuple[str, str | None], list[str]] = {}
+    refused: dict[Refusal, list[str]] = {}
+    for topic, its in by_topic.items():
+        writer = writers.of(its)
+        if isinstance(writer, Refusal):
+            refused.setdefault(writer, []).append(topic)
+        else:
+            found.setdefault(writer, []).append(topic)
+    if not found or any(refusal.reason == ALIKE for refusal in refused):
+        raise UsageError(" ".join(refusal.text(alike) for refusal, alike in refused.items()))
+    # Heartbeats and marks of transactions are written alike in all dialects.
+    for name, dialect in list(found):
+        others = [other for other in found if other[0] == name and other != (name, dialect)]
+        if dialect is None and len(others) == 1:
+            found[others[0]] += found.pop((name, dialect))
+    if len(found) > 1:
+        raise UsageError(
+            "the messages must be of one format and dialect, because one messages model reads them; got "
+            + "; ".join(
+                f"{options([writer], 'or')} in the topic {_shortened(its)}" for writer, its in found.items()
+            )
+            + ". Run the command once for each, with a --source and a --raw-table of its own."
+        )
+    [((format_, dialect), read)] = found.items()
+    notices = [
+        f"left out the topic {_shortened(alike)}: {refusal.reason}." for refusal, alike in refused.items()
+    ]
+    return Topics([m for topic in read for m in by_topic[topic]], format_, dialect, notices)
+
+
+def _shortened(names: Sequence[str], most: int = 5) -> str:
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+class _Found(NamedTuple):
+    """A column of a table, with the types that may be declared for it, the best one first."""
+
+    name: str
+    source_type: str | None
+    candidates: list[tuple[str, str | None]]
+
+
+class Reader:
+    """Reads the tables of messages with one Spark."""
+
+    def __init__(self, spark: SparkSession, library: MacroLibrary, read: Topics) -> None:
+        self.spark = spark
+        self.library = library
+        self.read = read
+        self.notices: list[str] = []
+        register(spark)
+        create_messages(spark, "raw", ((m.partition, m) for m in read.messages))
+        query = library.call("messages", "raw", read.format, read.dialect, RAW_COLUMNS)
+        # Read several times: parsed once, as a messages model does.
+        spark.sql(query).localCheckpoint().createOrReplaceTempView(MESSAGES)
+
+    def tables(self) -> list[Table]:
+        """Return the tables, in the order of their names."""
+        self._note_rejected()
+        rows = self.spark.sql(f"""
+            select {NAMES},
+                count(distinct key_columns) as keys,
+                max_by(key_columns, struct(sequence, offset)) filter (where key_columns is not null) as key
+            from {MESSAGES} where kind = 'rows' and error is null
+            group by {NAMES} order by {NAMES}
+        """).collect()  # noqa: S608  # names of our own
+        statements = self._statements()
+        columns = self._columns(statements)
+        tables: list[Table] = []
+        found: dict[NAME, list[_Found]] = {}
+        for row in rows:
+            name = (row.database_name, row.schema_name, row.table_name)
+            if (reason := _not_declarable(name)) is not None:
+                self.notices.append(f"left out a table: {reason}.")
+                continue
+            table = Table(database=name[0], schema_name=name[1], name=name[2] or SHARD, model="")
+            found[name] = list(self._declarable(table, columns.get(name, [])))
+            if not found[name]:
+                self.notices.append(f"left out {table.full_name}: no message has a column of it.")
+                continue
+            table.key = self._key(table, row, _of_table(statements, name), found[name])
+            tables.append(table)
+        self._check_names(tables)
+        self._settle(tables, found)
+        return tables
+
+    def _check_names(self, tables: list[Table]) -> None:
+        unnamed = [table for table in tables if table.name == SHARD]
+        if not unnamed:
+            return
+        its = sorted({message.topic for message in self.read.messages})
+        if len(tables) > 1 or len(its) > 1:
+            raise UsageError(
+                "the messages must be one topic of one table if the messages name no table; got the topics "
+                f"{_shortened(its)}. Land each topic in a raw table of its own, and run the command for each."
+            )
+        # Kafka Connect names a table's topic prefix.database.table.
+        unnamed[0].model = model_name(its[0].rsplit(".", 1)[-1])
+
+    def _note_rejected(self) -> None:
+        for row in self.spark.sql(
+            f"select error.code, count(*) as n from {MESSAGES} "  # noqa: S608
+            "where error is not null group by all order by all"
+        ).collect():
+            self.notices.append(
+                f"{row.n} of {len(self.read.messages)} messages are rejected with the error {row.code}; "
+                "spark-cdc decode shows them."
+            )
+
+    def _statements(self) -> dict[tuple[str | None, str], Declared]:
+        rows = self.spark.sql(f"""
+            select coalesce(schema_name, database_name) as qualifier, ddl from {MESSAGES}
+            where kind in ('ddl', 'truncate') and error is null and ddl is not null
+            order by sequence, topic, partition, offset
+        """).collect()  # noqa: S608
+        return declared((row.qualifier, row.ddl) for row in rows)
+
+    def _columns(self, statements: dict[tuple[str | None, str], Declared]) -> dict[NAME, list[_Found]]:
+        """Return the columns of each table, in the order of its newest row."""
+        fmt = self.library.call("_format", self.read.format, self.read.dialect)
+        vendor = self.library.call("_literal", fmt["header"]["type_codes"] or self.read.format)
+        shapes = ", ".join(f"count_if({condition}) as is_{name}" for name, condition in SHAPES.items())
+        query = f"""
+            with texts as (
+                select {NAMES}, column_types, struct(sequence, offset) as place, entry.key as name,
+                    entry.value as text, position,
+                    -- a change of a part of a nested value is no column
+                    row.patches is not null and size(row.patches) > 0 and contains(entry.key, '.') as is_part
+                from {MESSAGES}
+                lateral view explode(rows) exploded as row
+                lateral view posexplode(concat(
+                    coalesce(map_entries(row.image), array()), coalesce(map_entries(row.before), array())
+                )) exploded as position, entry
+                where kind = 'rows' and error is null
+            ),
+            columns as (
+                select {NAMES}, name,
+                    -- the row itself, not the row before, which may have some columns only
+                    max_by(position, struct(place, -position)) as position,
+                    max_by(column_types[name], place)
+                        filter (where column_types[name] is not null) as source_type,
+                    count(text) as values,
+                    coalesce(max(length(regexp_extract(text, {WHOLE}, 1))), 0) as digits,
+                    coalesce(max(length(regexp_extract(text, {FRACTIONAL}, 1))), 0) as scale,
+                    {shapes}
+                from texts where not is_part
+                group by {NAMES}, name
+            ),
+            known as (
+                select *, cdc_type({vendor}, source_type).spark_type as found from columns
+            )
+            select *, {self.library.call("_declarable_type", "found")} as declarable
+            from known order by {NAMES}, position, name
+        """  # noqa: S608
+        found: dict[NAME, list[_Found]] = {}
+        for row in self.spark.sql(query).collect():
+            name = (row.database_name, row.schema_name, row.table_name)
+            its = _of_table(statements, name)
+            found.setdefault(name, []).append(
+                _Found(row.name, row.source_type, list(_candidates(row, its.types.get(row.name))))
+            )
+        return found
+
+    def _declarable(self, table: Table, columns: Iterable[_Found]) -> Iterator[_Found]:
+        seen: dict[str, str] = {}
+        for column in columns:
+            if re.match("(?i)_cdc_", column.name) or not column.name.strip() or not column.name.isprintable():
+                self.notices.append(
+                    f"left out a column of {table.full_name}: no model can declare {column.name!r}."
+                )
+            elif JINJA.search(column.name):
+                self.notices.append(f"left out a column of {table.full_name}: dbt would run {column.name!r}.")
+            elif column.name.lower() in seen:
+                self.notices.append(
+                    f"left out the column {column.name} of {table.full_name}: a model cannot tell it from "
+                    f"{seen[column.name.lower()]}."
+                )
+            else:
+                seen[column.name.lower()] = column.name
+                yield column
+
+    def _key(self, table: Table, row: Row, statement: Declared, columns: list[_Found]) -> list[str]:
+        key = row.key if row.key is not None else statement.key
+        names = {column.name for column in columns}
+        if row.keys > 1:
+            self.notices.append(
+                f"{table.full_name}: its messages name different keys; taken is the newest, {', '.join(key)}."
+            )
+        if not key or not set(key) <= names:
+            self.notices.append(
+                f"{table.full_name} has no key in its messages: it gets a changes model only. "
+                "A route names a key."
+            )
+            return []
+        return list(key)
+
+    def _settle(self, tables: list[Table], found: dict[NAME, list[_Found]]) -> None:
+        """Declare for each column the first type that rejects none of its values."""
+        for table in tables:
+            name = _name(table)
+            table.columns = [
+                Column(
+                    name=c.name, type=c.candidates[0][0], source_type=c.source_type, guess=c.candidates[0][1]
+                )
+                for c in found[name]
+            ]
+        pending = tables
+        for _ in range(ROUNDS):
+            rejected = self._rejected(pending)
+            pending = [table for table in pending if _demote(table, found[_name(table)], rejected)]
+            if not pending:
+                return
+
+    def _rejected(self, tables: list[Table]) -> dict[NAME, list[str]]:
+        """Return the details of the rows that the columns as declared reject, as the macros read them."""
+        details: dict[NAME, list[str]] = {}
+        for group in _groups(tables):
+            columns = {column.name: column.type for table in group for column in table.columns}
+            if all(declared == TEXT for declared in columns.values()):
+                continue
+            names = [_name(table) for table in group]
+            self.spark.createDataFrame(
+                names, f"{NAMES.replace(',', ' string,')} string"
+            ).createOrReplaceTempView("tables_of_group")
+            conditions = " and ".join(f"m.{part} <=> t.{part}" for part in NAMES.split(", "))
+            self.spark.sql(
+                f"select m.* from {MESSAGES} m left semi join tables_of_group t on {conditions} "  # noqa: S608
+                "where m.kind = 'rows' and m.error is null"
+            ).createOrReplaceTempView("messages_of_group")
+            changes = self.library.call(
+                "changes", messages="messages_of_group", format=self.read.format, dialect=self.read.dialect,
+                table=SHARD, key=[], columns=columns,
+            )  # fmt: skip
+            query = f"""
+                select {", ".join(f"m.{part}" for part in NAMES.split(", "))}, c.detail from (
+                    select _cdc_topic, _cdc_partition, _cdc_offset, _cdc_error.detail from ({changes})
+                    where _cdc_error.code = 'invalid_value'
+                ) c join {MESSAGES} m on m.topic = c._cdc_topic and m.partition = c._cdc_partition
+                    and m.offset = c._cdc_offset
+                group by all
+            """  # noqa: S608
+            with names_told_apart(self.spark, columns):
+                for row in self.spark.sql(query).collect():
+                    name = (row.database_name, row.schema_name, row.table_name)
+                    details.setdefault(name, []).append(row.detail)
+        return details
+
+
+def _name(table: Table) -> NAME:
+    return table.database, table.schema_name, None if table.name == SHARD else table.name
+
+
+def _demote(table: Table, found: list[_Found], rejected: dict[NAME, list[str]]) -> bool:
+    """Give each column whose type rejects a value its next type; return whether there is one."""
+    details = rejected.get(_name(table), ())
+    demoted = False
+    for column, its in zip(table.columns, found, strict=True):
+        # What a string rejects, such as an invalid character, no other type takes.
+        if column.type != TEXT and _is_named(column, details):
+            its.candidates.pop(0)
+            column.type, column.guess = its.candidates[0]
+            demoted = True
+    return demoted
+
+
+def _of_table(statements: dict[tuple[str | None, str], Declared], name: NAME) -> Declared:
+    database, schema, table = name
+    found = [statements[q, table] for q in (schema, database, None) if (q, table) in statements]
+    return found[0] if found else Declared()
+
+
+def _not_declarable(name: NAME) -> str | None:
+    for part in name:
+        if part is not None and (SHARD in part or not part.strip() or not part.isprintable()):
+            return f"no model can name {part!r}"
+        if part is not None and JINJA.search(part):
+            return f"dbt would run its name {part!r}"
+    return None
+
+
+def _candidates(row: Row, of_statement: str | None) -> Iterator[tuple[str, str | None]]:
+    """Yield the types that may be declared for a column, the best one first; the last one takes any text."""
+    shapes = Shapes(row["values"], {name: row[f"is_{name}"] for name in SHAPES}, row.digits, row.scale)
+    guess, note = guessed(shapes), None
+    if row.declarable is not None:
+        if of_statement is not None and _is_decimal_of_scale(of_statement, row.declarable):
+            yield of_statement, None
+        yield row.declarable, None
+        note = DOES_NOT_FIT
+    elif of_statement is not None:
+        yield of_statement, None
+        note = DOES_NOT_FIT
+    elif row["values"] == 0:
+        note = ONLY_NULLS
+    else:
+        note = NO_TYPE if row.source_type is None else UNKNOWN_TYPE
+    if guess != TEXT:
+        yield guess, note
+    yield TEXT, note
+
+
+def _is_decimal_of_scale(precise: str, found: str) -> bool:
+    """Whether a statement names the digits of a decimal of which the messages name the scale only."""
+    is_open = re.fullmatch(r"decimal\(38,([0-9]+)\)", found)
+    return is_open is not None and re.fullmatch(rf"decimal\([0-9]+,{is_open[1]}\)", precise) is not None
+
+
+def _is_named(column: Column, details: Iterable[str]) -> bool:
+    """Whether the detail of a rejected row names a column: `amount: decimal(20,4), before note: date`."""
+    entry = f"{column.name}: {column.type}"
+    return any(
+        part in f", {detail}, " for detail in details for part in (f", {entry}, ", f", before {entry}, ")
+    )
+
+
+def _groups(tables: Iterable[Table]) -> Iterator[list[Table]]:
+    """Group tables that declare no name in two ways, so that one query reads them."""
+    groups: list[tuple[list[Table], dict[str, tuple[str, str]]]] = []
+    for table in tables:
+        its = {column.name.lower(): (column.name, column.type) for column in table.columns}
+        for group, columns in reversed(groups):
+            union = {**columns, **its}
+            if len(union) <= COLUMNS_OF_A_QUERY and all(columns.get(n, its[n]) == its[n] for n in its):
+                group.append(table)
+                columns.update(its)
+                break
+        else:
+            groups.append(([table], its))
+    yield from (group for group, _ in groups)

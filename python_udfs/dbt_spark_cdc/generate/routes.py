@@ -1,0 +1,204 @@
+"""Routes: which tables get models, under which names, and what the user knows better than the messages."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from dbt_spark_cdc.decode import UsageError
+from dbt_spark_cdc.decode.files import spellings
+from dbt_spark_cdc.generate.plan import SHARD, Column, Table
+from dbt_spark_cdc.generate.types import TEXT
+from dbt_spark_cdc.macros import CompilerError, MacroLibrary
+
+SHARDS_DIFFER = "the types of the shards differ"
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+def _pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"must be a regular expression ({error})") from None
+    return text
+
+
+class Route(_Part):
+    """One route, in the words of Flink CDC's pipelines; key and columns are ours."""
+
+    source_table: str = Field(alias="source-table")
+    sink_table: str | None = Field(None, alias="sink-table")
+    key: list[str] | None = None
+    # None leaves a column out.
+    columns: dict[str, str | None] = Field(default_factory=dict)
+    description: str | None = None
+
+    _check = field_validator("source_table")(_pattern)
+
+    @field_validator("sink_table")
+    @classmethod
+    def _is_model_name(cls, text: str | None) -> str | None:
+        if text is not None and not re.fullmatch(r"[a-z][a-z0-9_]*", text):
+            raise ValueError("must be the name of a model: small letters, digits and underscores")
+        return text
+
+
+class Routes(_Part):
+    """The file of the option --routes."""
+
+    include: list[str] = Field(default_factory=list)
+    exclude: list[str] = Field(default_factory=list)
+    route: list[Route] = Field(default_factory=list)
+
+    @field_validator("include", "exclude")
+    @classmethod
+    def _are_patterns(cls, texts: list[str]) -> list[str]:
+        return list(map(_pattern, texts))
+
+
+def load(file: Path) -> Routes:
+    """Read a file of routes; raises UsageError with the place of each error."""
+    try:
+        found = YAML(typ="safe").load(file.read_text(encoding="utf-8"))
+    except (YAMLError, UnicodeDecodeError) as error:
+        raise UsageError(f"option --routes must be a YAML file; got {file}: {error}") from None
+    try:
+        return Routes.model_validate({} if found is None else found)
+    except ValidationError as error:
+        raise UsageError(
+            f"option --routes: {file.name}: {'; '.join(map(_sentence, error.errors()))}."
+        ) from None
+
+
+def _sentence(error: Any) -> str:
+    place = ".".join(str(part) for part in error["loc"]) or "the file"
+    if error["type"] == "extra_forbidden":
+        return (
+            f"{place} is not known; known are include, exclude, route, and of a route source-table, "
+            "sink-table, key, columns, description"
+        )
+    return f"{place}: {error['msg'].removeprefix('Value error, ')}"
+
+
+def routed(routes: Routes, found: Sequence[Table], library: MacroLibrary) -> list[Table]:
+    """Return the tables that get models; raises UsageError if a route cannot be met."""
+    kept = [
+        table
+        for table in found
+        if (not routes.include or _any(routes.include, table)) and not _any(routes.exclude, table)
+    ]
+    tables: list[Table] = []
+    taken: set[int] = set()
+    for number, route in enumerate(routes.route):
+        its = [table for table in kept if _any([route.source_table], table) and id(table) not in taken]
+        if not its:
+            raise UsageError(
+                f"option --routes: route.{number}.source-table must match a table that no route before it "
+                f"takes; got `{route.source_table}`, and the tables are "
+                f"{', '.join(table.full_name for table in found) or 'none'}."
+            )
+        taken.update(map(id, its))
+        merged = [_merged(its, found, route)] if len(its) > 1 and route.sink_table else its
+        for table in merged:
+            tables.append(_overridden(table, route, library))
+    return sorted(
+        [*tables, *(table for table in kept if id(table) not in taken)],
+        key=lambda table: (table.database or "", table.schema_name or "", table.name),
+    )
+
+
+def _any(patterns: Iterable[str], table: Table) -> bool:
+    names = [name for name in spellings((table.database, table.schema_name, table.name)) if name is not None]
+    return any(re.fullmatch(pattern, name) for pattern in patterns for name in names)
+
+
+def _merged(shards: list[Table], found: Sequence[Table], route: Route) -> Table:
+    """Return one table over several, whose name has a star where their names differ."""
+    merged = Table(
+        database=_star([table.database for table in shards]),
+        schema_name=_star([table.schema_name for table in shards]),
+        name=_star([table.name for table in shards]) or SHARD,
+        needs_database=len({table.database for table in shards}) > 1,
+        needs_schema=len({table.schema_name for table in shards}) > 1,
+    )
+    others = [t for t in found if t not in shards and merged.covers(t)]
+    if others or merged.name == SHARD:
+        reads = f"`{others[0].full_name}`" if others else "every table"
+        raise UsageError(
+            f"option --routes: the tables of `{route.source_table}` must have a name that a star can match "
+            f"without other tables; got `{merged.full_name}`, which matches {reads} too. "
+            "Write the changes model of these tables by hand."
+        )
+    keys = {tuple(table.key) for table in shards}
+    if route.key is None and len(keys) > 1:
+        raise UsageError(
+            f"option --routes: the route of `{route.source_table}` must have a key, because its tables have "
+            f"different ones; got {'; '.join(', '.join(key) or 'none' for key in sorted(keys))}."
+        )
+    merged.key = list(shards[-1].key)
+    columns: dict[str, Column] = {}
+    for column in (column for table in shards for column in table.columns):
+        known = columns.setdefault(column.name, column.model_copy())
+        if known.type != column.type:
+            known.type, known.guess = TEXT, SHARDS_DIFFER
+        known.guess = known.guess or column.guess
+    merged.columns = list(columns.values())
+    return merged
+
+
+def _star(names: Sequence[str | None]) -> str | None:
+    texts = [name for name in names if name is not None]
+    if len(set(names)) == 1:
+        return names[0]
+    start = _common(texts)
+    end = _common([text[len(start) :][::-1] for text in texts])[::-1]
+    return f"{start}{SHARD}{end}"
+
+
+def _common(texts: Sequence[str]) -> str:
+    """Return the text with which all texts begin."""
+    columns = itertools.takewhile(lambda letters: len(set(letters)) == 1, zip(*texts, strict=False))
+    return "".join(letters[0] for letters in columns)
+
+
+def _overridden(table: Table, route: Route, library: MacroLibrary) -> Table:
+    table.model = route.sink_table or ""
+    table.description = route.description
+    names = [column.name for column in table.columns]
+    for name in [*route.columns, *(route.key or ())]:
+        if name not in names:
+            raise UsageError(
+                f"option --routes: the route of `{route.source_table}` must name columns of "
+                f"{table.full_name} ({', '.join(names)}); got `{name}`."
+            )
+    types = {name: declared for name, declared in route.columns.items() if declared is not None}
+    key = table.key if route.key is None else route.key
+    for name in route.columns.keys() - types.keys():
+        if name in key or len(names) == len(route.columns) - len(types):
+            raise UsageError(
+                f"option --routes: the route of `{route.source_table}` must keep the key and a column of "
+                f"{table.full_name}; got `{name}` without a type."
+            )
+    try:
+        if types:
+            library.call("_columns", types, "changes")
+    except CompilerError as error:
+        raise UsageError(f"option --routes: the route of `{route.source_table}`: {error}") from None
+    table.left_out = [name for name in route.columns if name not in types]
+    table.columns = [c for c in table.columns if c.name in types or c.name not in route.columns]
+    for column in table.columns:
+        if column.name in types:
+            column.type, column.guess = types[column.name], None
+    if route.key is not None:
+        table.key = route.key
+    return table

@@ -1,0 +1,2 @@
+{{ config(materialized='cdc_history', unique_key=['order_id', 'line']) }}
+select * from {{ ref('stg_crm__order_items_changes') }}

@@ -1,0 +1,2 @@
+{{ config(materialized='cdc_current', unique_key=['id']) }}
+select * from {{ ref('stg_crm__archive_customers_changes') }}

@@ -1,0 +1,2 @@
+{{ config(materialized='cdc_append') }}
+{{ spark_cdc.messages(source('crm', 'raw'), format='debezium') }}

@@ -1,0 +1,2 @@
+{{ config(materialized='cdc_history', unique_key=['id']) }}
+select * from {{ ref('stg_crm__events_changes') }}

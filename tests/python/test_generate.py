@@ -1,0 +1,579 @@
+"""`spark-cdc generate`: what it finds in messages, the files that it writes, and what it leaves to the user."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from dbt_spark_cdc.cli import main
+from dbt_spark_cdc.decode import UsageError
+from dbt_spark_cdc.generate.ddl import Declared, declared
+from dbt_spark_cdc.generate.files import project_files
+from dbt_spark_cdc.generate.plan import Column, Plan, Table, matches, model_name, put_names
+from dbt_spark_cdc.generate.routes import load, routed
+from dbt_spark_cdc.generate.types import Shapes, guessed, joined
+from dbt_spark_cdc.generate.writing import STATE, Outcome, State, merged, outcome, read_state, write
+from jinja2 import Environment
+from ruamel.yaml import YAML
+
+CASES = Path(__file__).resolve().parents[1] / "generated"
+PAGE = "docs/how-to/generate-models.md"
+
+
+# ---- types and keys that no message names: no Spark
+
+
+@pytest.mark.parametrize(
+    ("counts", "values", "digits", "scale", "expected"),
+    [
+        ({"bigint": 3}, 3, 2, 0, "bigint"),
+        ({"bigint": 2}, 3, 2, 0, "string"),  # one value has another shape
+        ({"bigint": 1, "decimal": 2}, 3, 3, 2, "decimal(20,4)"),
+        ({"decimal": 1}, 1, 9, 4, "decimal(26,8)"),
+        ({"decimal": 1}, 1, 15, 10, "decimal(35,20)"),
+        ({"decimal": 1}, 1, 20, 10, "decimal(38,10)"),
+        ({"bigint": 1, "decimal": 1}, 2, 20, 0, "decimal(38,0)"),
+        ({"decimal": 1}, 1, 30, 20, "string"),
+        ({"date": 1, "bigint": 1}, 2, 4, 0, "string"),
+        ({"date": 2}, 2, 0, 0, "date"),
+        ({"timestamp": 2}, 2, 0, 0, "timestamp"),
+        ({"timestamp": 1, "timestamp_ntz": 1}, 2, 0, 0, "string"),
+        ({"boolean": 2}, 2, 0, 0, "boolean"),
+        ({}, 0, 0, 0, "string"),
+    ],
+)
+def test_a_guess_holds_every_value(counts: dict[str, int], values: int, digits: int, scale: int, expected: str) -> None:
+    assert guessed(Shapes(values, counts, digits, scale)) == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "expected"),
+    [
+        ("bigint", "bigint", "bigint"),
+        ("bigint", "decimal(20,4)", "decimal(23,4)"),
+        ("decimal(20,4)", "decimal(26,8)", "decimal(26,8)"),
+        ("decimal(38,0)", "decimal(20,4)", "string"),
+        ("date", "bigint", "string"),
+        ("string", "bigint", "string"),
+    ],
+)
+def test_a_guess_also_holds_the_values_of_the_run_before(before: str, now: str, expected: str) -> None:
+    assert joined(before, now) == expected
+
+
+def test_statements_name_types_and_keys() -> None:
+    found = declared([
+        ("shop", "create table a (id int unsigned, b decimal(12,3), c enum('x','y'), d varchar(9), primary key (id, b))"),
+        ("shop", "alter table a add column e datetime(6), modify b bigint, drop column d"),
+        (None, "create table shop.b (x float primary key, t timestamp, m bit(3), n decimal(60,2), o decimal)"),
+        ("shop", "create table c like a"),
+        ("shop", "alter table b rename column x to y"),
+        ("shop", "this is no statement"),
+        ("shop", "vacuum full"),
+        ("shop", "create view v as select 1"),
+    ])  # fmt: skip
+    assert found == {
+        ("shop", "a"): Declared({"id": "bigint", "b": "bigint", "c": "string", "e": "timestamp_ntz"}, None),
+        ("shop", "b"): Declared({"n": "string"}, None),
+    }
+    assert declared([("s", "create table k (a int, b int, primary key (b, a))")])["s", "k"].key == ["b", "a"]
+
+
+# ---- names
+
+
+def test_a_name_of_a_message_is_no_file_name() -> None:
+    assert model_name("../Etc/pass wd") == "etc_pass_wd"
+    assert model_name("汉字") == "table"
+    assert matches("orders_*", "orders_1") and not matches("orders_*", "returns") and not matches("a.c", "abc")
+
+
+def table(name: str, database: str | None = "shop", schema: str | None = None, **fields: Any) -> Table:
+    columns = [Column(name="id", type="bigint", source_type="bigint"), Column(name="note", type="string")]
+    return Table(database=database, schema_name=schema, name=name, **{"key": ["id"], "columns": columns, **fields})
+
+
+def test_tables_of_one_name_are_told_apart() -> None:
+    tables = [table("orders"), table("orders", "old"), table("lines"), table("orders", None, "s")]
+    put_names(tables, [])
+    assert [t.model for t in tables] == ["shop_orders", "old_orders", "lines", "s_orders"]
+    assert [(t.needs_database, t.needs_schema) for t in tables] == [(True, True), (True, True), (False, False), (True, True)]
+
+
+def test_a_table_that_gets_no_model_is_not_read_by_another_model() -> None:
+    tables = [table("orders")]
+    put_names(tables, [table("orders", "old")])
+    assert (tables[0].model, tables[0].needs_database) == ("orders", True)
+
+
+def test_a_table_may_have_the_name_of_another_ones_history() -> None:
+    tables = [table("orders"), table("orders_history")]
+    put_names(tables, [])
+    assert [t.model for t in tables] == ["orders", "shop_orders_history"]
+
+
+def test_names_that_stay_alike_ask_for_a_route() -> None:
+    with pytest.raises(UsageError, match=r"option --routes must give each table a model name of its own; got `shop_a_b`"):
+        put_names([table("a b"), table("a.b")], [])
+
+
+# ---- routes
+
+
+def routes(folder: Path, text: str) -> Any:
+    file = folder / "routes.yml"
+    file.write_text(text, encoding="utf-8")
+    return load(file)
+
+
+def test_routes_choose_rename_merge_and_override(tmp_path: Path, library: Any) -> None:
+    tables = [table("orders_1"), table("orders_2"), table("tmp_x"), table("customers"), table("audit", key=[])]
+    tables[1].columns[1] = Column(name="note", type="int")
+    tables[1].columns.append(Column(name="extra", type="date"))
+    found = routes(tmp_path, r"""
+        exclude: ['shop\.tmp_.*']
+        route:
+          - source-table: shop\.orders_[0-9]+
+            sink-table: orders
+            description: All shards of the orders.
+          - source-table: audit
+            key: [note]
+            columns: {note: timestamp_ntz from microseconds, id: }
+    """)
+    audit, customers, orders = routed(found, tables, library)
+    assert (orders.name, orders.model, orders.key, orders.is_of_shards) == ("orders_*", "orders", ["id"], True)
+    assert [(c.name, c.type, c.guess) for c in orders.columns] == [
+        ("id", "bigint", None), ("note", "string", "the types of the shards differ"), ("extra", "date", None),
+    ]  # fmt: skip
+    assert orders.description == "All shards of the orders."
+    assert (customers.name, customers.model) == ("customers", "")
+    assert [(c.name, c.type) for c in audit.columns] == [("note", "timestamp_ntz from microseconds")]
+    assert audit.key == ["note"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("a: [", "option --routes must be a YAML file; got "),
+        ("tables: []", "routes.yml: tables is not known; known are include, exclude, route"),
+        ("include: ['(']", "routes.yml: include: must be a regular expression ("),
+        ("route: [{sink-table: a}]", "route.0.source-table: Field required"),
+        ("route: [{source-table: a, sink-table: A.b}]", "route.0.sink-table: must be the name of a model"),
+        ("route: [{source-table: none}]", "route.0.source-table must match a table that no route before it takes; got `none`"),
+        ("route: [{source-table: orders_1, key: [nr]}]", "must name columns of shop.orders_1 (id, note); got `nr`"),
+        ("route: [{source-table: orders_1, columns: {id: number}}]", "the route of `orders_1`: spark_cdc.changes: argument `columns` must be a type of"),
+        ("route: [{source-table: orders_1, columns: {id: }}]", "must keep the key and a column of shop.orders_1; got `id` without a type"),
+        ("route: [{source-table: 'orders_[12]', sink-table: orders}]", "got `shop.orders_*`, which matches `shop.orders_x` too"),
+        ("route: [{source-table: 'orders_1|lines', sink-table: a}]", "got `shop.*`, which matches `shop.orders_2` too"),
+        ("route: [{source-table: 'key_.', sink-table: a}]", "must have a key, because its tables have different ones; got id; note."),
+    ],
+)  # fmt: skip
+def test_a_route_that_cannot_be_met_gets_a_sentence(tmp_path: Path, library: Any, text: str, sentence: str) -> None:
+    tables = [table("orders_1"), table("orders_2"), table("orders_x"), table("lines"), table("key_a"), table("key_b", key=["note"])]
+    with pytest.raises(UsageError) as error:
+        routed(routes(tmp_path, text), tables, library)
+    assert sentence in str(error.value)
+
+
+# ---- files
+
+
+def plan(*tables: Table, source: str = "shop", **fields: Any) -> Plan:
+    put_names(tables, [])
+    settings = {"raw_schema": source, "raw_table": "raw", "format": "canal", "dialect": None, **fields}
+    return Plan(source=source, tables=list(tables), **settings)
+
+
+def test_the_files_of_the_tutorial_are_those_that_are_generated(repository: Path) -> None:
+    """One table: its SQL is the tutorial's, letter by letter; so are the tests of its YAML."""
+    text = (repository / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    shown = dict(re.findall(r"^(?:--|#) (models/[\w./-]+)[^\n]*\n(.*?)^```", text, re.M | re.S))
+    columns = {"id": "bigint", "amount": "decimal(20,4)", "placed_at": "timestamp_ntz"}
+    orders = table("orders", columns=[Column(name=name, type=type_) for name, type_ in columns.items()])
+    files = project_files({"shop": plan(orders)})
+    names = [name for name in shown if name.endswith(".sql")]
+    assert len(names) == 7
+    for name in names:
+        assert files[name] == shown[name]
+    yaml = YAML(typ="safe")
+    tests = {
+        model["name"]: model["data_tests"]
+        for name, text in files.items() if name.endswith("models.yml")
+        for model in yaml.load(text)["models"] if "data_tests" in model
+    }  # fmt: skip
+    expected = {
+        model["name"]: model["data_tests"]
+        for name in shown if name.endswith(".yml") and "sources" not in name
+        for model in yaml.load(shown[name])["models"]
+    }  # fmt: skip
+    assert tests == expected
+
+
+def test_a_name_of_a_message_is_never_code() -> None:
+    names = ["it's", 'a"b', "back\\slash", "q`q", "a, 'b': 'c", "yes", "1", "# no comment", "a: b", "- a"]
+    columns = [Column(name=name, type="string", source_type="enum('}}', '{{ x }}')", guess="why") for name in names]
+    its = plan(table("o'r\\d*ers".replace("*", ""), "da'ta", key=names, columns=columns))
+    its.tables[0].needs_database = True
+    files = project_files({"shop": its})
+    called: dict[str, Any] = {}
+
+    class Package:
+        def __getattr__(self, name: str) -> Any:
+            return lambda *_, **arguments: called.update({name: arguments}) or ""
+
+    environment = Environment(autoescape=False)
+    for path, text in files.items():
+        if path.endswith(".sql"):
+            environment.from_string(text).render(
+                spark_cdc=Package(), config=lambda **_: "", ref=lambda name: name, source=lambda *names: names
+            )
+        else:
+            # dbt renders descriptions and arguments of tests as templates.
+            assert YAML(typ="safe").load(text) == YAML(typ="safe").load(environment.from_string(text).render())
+    assert called["changes"]["columns"] == dict.fromkeys(names, "string")
+    assert (called["changes"]["table"], called["changes"]["database"], called["changes"]["key"]) == ("o'r\\ders", "da'ta", names)
+    (marts,) = [YAML(typ="safe").load(text) for path, text in files.items() if path == "models/marts/shop/_shop__models.yml"]
+    assert [column["name"] for column in marts["models"][0]["columns"]] == names
+
+
+def test_a_table_without_a_key_has_its_changes_only() -> None:
+    files = project_files({"shop": plan(table("views", key=[]))})
+    assert not [path for path in files if "marts" in path]
+    assert "cdc_reconciliation" not in "".join(files)
+    changes = files["models/staging/shop/stg_shop__views_changes.sql"]
+    assert "-- no key is known" in changes and "key=[]" in changes
+
+
+# ---- a project that has the files already
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "dbt_project.yml").write_text("name: shop\n")
+    return folder
+
+
+def apply(project: Path, its: Plan, overwrite: bool = False) -> Outcome:
+    """As the command does it, after the reading."""
+    state = read_state(project)
+    its = merged(state.sources.get(its.source), its, [])
+    found = outcome(project, state, its, overwrite)
+    write(project, found)
+    return found
+
+
+def paths(found: Outcome) -> dict[str, str]:
+    return {path: why for path, why, _ in found.changes}
+
+
+CHANGES = "models/staging/shop/stg_shop__orders_changes.sql"
+STAGING = "models/staging/shop/_shop__models.yml"
+MARTS = "models/marts/shop/_shop__models.yml"
+
+
+def with_note(*more: str) -> Table:
+    return table("orders", columns=[*table("orders").columns, *(Column(name=name, type="date") for name in more)])
+
+
+def test_a_second_run_writes_nothing(project: Path) -> None:
+    first = apply(project, plan(table("orders")))
+    assert set(paths(first).values()) == {"new"}
+    texts = {file: file.read_text() for file in project.rglob("*") if file.is_file()}
+    assert apply(project, plan(table("orders"))).changes == []
+    assert texts == {file: file.read_text() for file in project.rglob("*") if file.is_file()}
+
+
+def test_a_new_table_and_a_new_column_change_only_their_files(project: Path) -> None:
+    apply(project, plan(table("orders")))
+    assert paths(apply(project, plan(with_note("due")))) == {CHANGES: "changed", MARTS: "changed"}
+    found = paths(apply(project, plan(with_note("due"), table("lines"))))
+    assert found.pop("models/marts/shop/lines.sql") == "new"
+    assert CHANGES not in found
+    assert {found[f"models/quality/cdc_{name}.sql"] for name in ("dead_letters", "reconciliation", "run_summary")} == {"changed"}
+
+
+def test_messages_that_lack_a_table_or_a_column_take_nothing_away(project: Path) -> None:
+    apply(project, plan(with_note("due"), table("lines")))
+    assert apply(project, plan(table("orders"))).changes == []
+
+
+def test_a_column_leaves_by_a_route_only(project: Path) -> None:
+    apply(project, plan(with_note("due")))
+    its = table("orders")
+    its.left_out = ["due"]
+    assert paths(apply(project, plan(its))) == {CHANGES: "changed", MARTS: "changed"}
+    assert "due" not in (project / CHANGES).read_text()
+
+
+def test_a_guess_becomes_wider_and_a_named_type_stays(project: Path) -> None:
+    def its(guess: str | None, type_: str) -> Plan:
+        return plan(table("orders", columns=[Column(name="id", type="bigint"), Column(name="x", type=type_, guess=guess)]))
+
+    apply(project, its("why", "bigint"))
+    apply(project, its("why", "decimal(20,4)"))
+    assert "'x': 'decimal(23,4)'" in (project / CHANGES).read_text()
+    apply(project, its(None, "int"))
+    assert "'x': 'int'" in (project / CHANGES).read_text()
+    apply(project, its("why", "string"))
+    assert "'x': 'int'" in (project / CHANGES).read_text()
+
+
+EDITED = """\
+{{ config(materialized='cdc_append', tags=['mine']) }}
+-- my comment, with a } and columns={}
+{{ spark_cdc.changes(messages=ref('stg_shop__messages'), format='canal', table='orders', key=['id'],
+       time_zone='Asia/Shanghai', columns = {'id': 'decimal(20,0)', "it's }": 'string'}) }}
+"""
+
+
+def test_an_edited_model_stays_and_gets_new_columns(project: Path) -> None:
+    apply(project, plan(table("orders")))
+    edited = EDITED.replace(" and columns={}", "")
+    (project / CHANGES).write_text(edited)
+    # `note` was there in the last run: the user took it away.
+    assert paths(apply(project, plan(table("orders")))) == {}
+    found = apply(project, plan(with_note("due", "d'o")))
+    assert paths(found)[CHANGES] == "added to"
+    assert (project / CHANGES).read_text() == edited.replace(
+        "'string'})", r"'string', 'due': 'date', 'd\'o': 'date'})"
+    )
+    assert apply(project, plan(with_note("due", "d'o"))).changes == []
+
+
+def test_an_edited_model_of_many_lines_gets_a_line_for_each_column(project: Path) -> None:
+    many = [f"c{number}" for number in range(6)]
+    apply(project, plan(with_note(*many)))
+    file = project / CHANGES
+    file.write_text(file.read_text().replace("'c5': 'date',\n", "'c5': 'string'\n"))
+    apply(project, plan(with_note(*many, "c6")))
+    assert "           'c5': 'string',\n           'c6': 'date',\n       }) }}" in file.read_text()
+
+
+def test_edited_yaml_stays_and_gets_new_entries(project: Path) -> None:
+    apply(project, plan(table("orders")))
+    staging, marts = project / STAGING, project / MARTS
+    staging.write_text(
+        staging.read_text()
+        .replace("models:\n", "# mine\nmodels:\n")
+        .replace("      - spark_cdc.no_undeclared_columns\n", "")
+        .replace("config: {severity: warn}}\n", "config: {severity: error}}  # strict\n", 1)
+    )
+    marts.write_text(marts.read_text().replace("bigint in the source", "The order's number"))
+    apply(project, plan(with_note("due"), table("lines")))
+    text = staging.read_text()
+    assert text.startswith("# mine\nmodels:\n") and "# strict" in text and "no_undeclared_columns" not in text
+    loaded = {model["name"]: model for model in YAML(typ="safe").load(text)["models"]}
+    assert list(loaded) == ["stg_shop__messages", "stg_shop__orders_changes", "stg_shop__lines_changes"]
+    accounted = loaded["stg_shop__messages"]["data_tests"][0]["spark_cdc.every_message_accounted_for"]["arguments"]
+    assert accounted["changes"] == ["ref('stg_shop__orders_changes')", "ref('stg_shop__lines_changes')"]
+    orders = {model["name"]: model for model in YAML(typ="safe").load(marts.read_text())["models"]}["orders"]
+    assert [column["name"] for column in orders["columns"]] == ["id", "note", "due"]
+    assert "The order's number" in orders["columns"][0]["description"]
+    assert apply(project, plan(with_note("due"), table("lines"))).changes == []
+
+
+def test_a_deleted_file_stays_deleted(project: Path) -> None:
+    apply(project, plan(table("orders")))
+    (project / "models/marts/shop/orders_history.sql").unlink()
+    for _ in range(2):
+        found = apply(project, plan(table("orders")))
+        assert found.changes == []
+        assert found.notices == ["models/marts/shop/orders_history.sql was deleted, and stays so; --overwrite writes it again."]
+    assert paths(apply(project, plan(table("orders")), overwrite=True)) == {"models/marts/shop/orders_history.sql": "new"}
+
+
+def test_overwrite_writes_edited_files(project: Path) -> None:
+    apply(project, plan(table("orders")))
+    (project / CHANGES).write_text("select 1")
+    assert apply(project, plan(table("orders"))).changes == []
+    assert paths(apply(project, plan(table("orders")), overwrite=True)) == {CHANGES: "changed"}
+
+
+def test_a_file_that_was_there_before_stays(project: Path) -> None:
+    (project / CHANGES).parent.mkdir(parents=True)
+    (project / CHANGES).write_text(EDITED)
+    found = apply(project, plan(table("orders")))
+    assert CHANGES not in paths(found)
+    assert found.notices == [f"{CHANGES} was there before, and stays as it is; --overwrite replaces it."]
+    assert (project / CHANGES).read_text() == EDITED
+    assert paths(apply(project, plan(with_note("due"))))[CHANGES] == "added to"
+
+
+def test_a_table_that_a_route_excludes_leaves_the_lists(project: Path) -> None:
+    apply(project, plan(table("orders"), table("lines")))
+    state = read_state(project)
+    now = merged(state.sources["shop"], plan(table("orders")), [table("lines")])
+    found = outcome(project, state, now, overwrite=False)
+    assert paths(found)["models/quality/cdc_dead_letters.sql"] == "changed"
+    assert "models/marts/shop/lines.sql is no longer planned: delete it, with its entries in YAML files." in found.notices
+
+
+def test_two_sources_share_the_quality_models(project: Path) -> None:
+    apply(project, plan(table("orders")))
+    found = paths(apply(project, plan(table("customers"), source="crm", format="maxwell")))
+    assert found["models/quality/cdc_dead_letters.sql"] == "changed"
+    text = (project / "models/quality/cdc_dead_letters.sql").read_text()
+    assert "ref('stg_shop__messages')" in text and "ref('stg_crm__messages')" in text
+    assert apply(project, plan(table("orders"))).changes == []
+
+
+def test_a_source_has_one_format(project: Path) -> None:
+    apply(project, plan(table("orders")))
+    with pytest.raises(UsageError, match=r"option --source must be another name than shop: its messages model reads canal, and these messages are maxwell\."):
+        apply(project, plan(table("orders"), format="maxwell"))
+
+
+def test_a_model_name_that_is_taken_asks_for_a_route(project: Path) -> None:
+    own = project / "models" / "core" / "orders.sql"
+    own.parent.mkdir(parents=True)
+    own.write_text("select 1")
+    with pytest.raises(UsageError, match=r"option --routes must give the model `orders` another name, because models/core/orders\.sql has it"):
+        apply(project, plan(table("orders")))
+
+
+def test_a_folder_without_a_project_and_a_broken_plan_are_errors(project: Path) -> None:
+    with pytest.raises(UsageError, match=r"option --project-dir must be a folder that has a dbt_project\.yml"):
+        read_state(project.parent)
+    (project / STATE).write_text('{"sources": 7}')
+    with pytest.raises(UsageError, match=r"must be as the last run wrote it"):
+        read_state(project)
+    (project / STATE).unlink()
+    assert read_state(project) == State()
+
+
+# ---- the command, on messages
+
+
+def run(project: Path, *arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, ["generate", *map(str, arguments), "--project-dir", str(project)])
+
+
+def written(project: Path) -> dict[str, str]:
+    return {
+        file.relative_to(project).as_posix(): file.read_text(encoding="utf-8")
+        for file in sorted(project.rglob("models/**/*.*"))
+    }
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("case", ["canal", "debezium", "maxwell"])
+def test_the_files_of_a_format_are_as_expected(project: Path, case: str) -> None:
+    done = run(project, CASES / case / "messages.jsonl", "--source", "crm")
+    assert done.exit_code == 0, done.output
+    expected = written(CASES / case / "expected")
+    assert written(project) == expected and expected
+    notices = (CASES / case / "notices.txt").read_text(encoding="utf-8")
+    assert done.stderr == notices
+    again = run(project, CASES / case / "messages.jsonl", "--source", "crm", "--check")
+    assert (again.exit_code, again.stdout) == (0, "")
+
+
+def maxwell(row: dict[str, Any], table: str = "orders", **fields: Any) -> str:
+    head = {"database": "shop", "table": table, "type": "insert", "ts": 1767225600, "primary_key_columns": ["id"]}
+    return json.dumps({**head, "xid": 1, "commit": True, **fields, "data": row})
+
+
+@pytest.mark.usefixtures("spark")
+def test_check_lists_what_is_stale_and_writes_nothing(project: Path, tmp_path: Path) -> None:
+    file = tmp_path / "shop.jsonl"
+    file.write_text(maxwell({"id": 1, "amount": 1}) + "\n")
+    done = run(project, file, "--source", "shop", "--check")
+    assert done.exit_code == 1
+    assert f"new: {CHANGES}\n" in done.stdout
+    assert [path.name for path in project.iterdir()] == ["dbt_project.yml"]
+    assert run(project, file, "--source", "shop").exit_code == 0
+
+    routes(tmp_path, "route: [{source-table: orders_.*, sink-table: sharded}]")
+    shards = [maxwell({"id": 1, "a\n": 1, "_cdc_x": 1, "ID": 2, "{{ a }}": 3}, f"orders_{number}") for number in (1, 2)]
+    file.write_text("\n".join([maxwell({"id": 1, "amount": 1.5}), *shards, "broken", ""]))
+    stale = run(project, file, "--source", "shop", "--check", "--routes", tmp_path / "routes.yml")
+    assert stale.exit_code == 1
+    assert f"changed: {CHANGES}\n" in stale.stdout and "new: models/marts/shop/sharded.sql\n" in stale.stdout
+    for sentence in [
+        "1 of 4 messages are rejected with the error not_json; spark-cdc decode shows them.",
+        "left out a column of shop.orders_1: no model can declare 'a\\n'.",
+        "left out a column of shop.orders_1: no model can declare '_cdc_x'.",
+        "left out a column of shop.orders_1: dbt would run '{{ a }}'.",
+        "left out the column ID of shop.orders_1: a model cannot tell it from id.",
+    ]:
+        assert sentence in stale.stderr.replace("\\\\", "\\"), stale.stderr
+    assert "decimal" not in (project / CHANGES).read_text()
+
+
+CANAL_MESSAGE = json.dumps({
+    "database": "shop", "table": "orders", "type": "INSERT", "isDdl": False, "pkNames": ["id"], "es": 1700000000123, "id": 1,
+    "ts": 1, "sql": "", "sqlType": {"id": 4}, "mysqlType": {"id": "int"}, "old": None, "data": [{"id": "1"}],
+})  # fmt: skip
+
+DEBEZIUM_MESSAGE = json.dumps({
+    "before": None, "after": {"id": 1}, "op": "c", "ts_ms": 1, "transaction": None,
+    "source": {"version": "3.5.0.Final", "connector": "mysql", "name": "m", "ts_ms": 1, "snapshot": "false", "db": "shop",
+               "sequence": None, "table": "orders", "server_id": 1, "gtid": None, "file": "b.1", "pos": 4, "row": 0,
+               "thread": 1, "query": None},
+})  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("lines", "options", "sentence"),
+    [
+        ([], [], "FILES or the raw table must hold messages; got none in "),
+        (['{"a": 1}'], [], "option --format must be one of canal,"),
+        (["{}"], ["--format", "avro"], "option --format must be one of auto, canal,"),
+        (["{}"], ["--source", "My Shop"], "option --source must be small letters, digits and underscores; got `My Shop`."),
+        (["{}"], ["--raw-table", "a.b-c"], "option --raw-table must be small letters, digits and underscores; got `b-c`."),
+        (["{}"], ["--project-dir", "/nowhere"], "option --project-dir must be a folder that has a dbt_project.yml; got /nowhere."),
+        (["{}"], ["--routes", "/nowhere"], "Invalid value for '--routes': File '/nowhere' does not exist."),
+    ],
+)  # fmt: skip
+def test_a_slip_gets_a_sentence(project: Path, tmp_path: Path, lines: list[str], options: list[str], sentence: str) -> None:
+    file = tmp_path / "shop.jsonl"
+    file.write_text("".join(line + "\n" for line in lines))
+    done = CliRunner().invoke(main, ["generate", str(file), "--source", "shop", "--project-dir", str(project), *options])
+    assert done.exit_code == 2
+    assert sentence in done.stderr, done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_topics_of_two_formats_are_two_runs(project: Path, tmp_path: Path) -> None:
+    file = tmp_path / "shop.jsonl"
+
+    def land(**values: str) -> None:
+        lines = [json.dumps({"topic": topic, "offset": 0, "value": value}) for topic, value in values.items()]
+        file.write_text("\n".join(lines))
+
+    land(m=maxwell({"id": 1}), d=DEBEZIUM_MESSAGE)
+    done = run(project, file, "--source", "shop")
+    assert done.exit_code == 2
+    assert "got --format maxwell --dialect maxwell in the topic m; --format debezium --dialect" in done.stderr
+    # Canal and others write this alike: it may not be left out.
+    land(m=maxwell({"id": 1}), c=CANAL_MESSAGE)
+    done = run(project, file, "--source", "shop")
+    assert done.exit_code == 2
+    assert "for c, because these write such messages alike" in done.stderr
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_commands_of_the_page_do_what_it_says(repository: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (repository / PAGE).read_text(encoding="utf-8")
+    (project.parent / "dbt-spark-cdc").symlink_to(repository)
+    monkeypatch.chdir(project)
+    for name, content in re.findall(r"^# (\w+\.yml)\n(.*?)^```", text, re.M | re.S):
+        Path(name).write_text(content)
+    commands = re.findall(r"^spark-cdc (.*)$", text, re.M)
+    assert len(commands) >= 3
+    outputs = []
+    for command in commands:
+        done = CliRunner().invoke(main, shlex.split(command))
+        assert done.exit_code == 0, (command, done.output)
+        outputs.append(done.output)
+    shown = re.findall(r"^```text\n(.*?)^```", text, re.M | re.S)
+    assert shown
+    for block in shown:
+        assert any(block in output for output in outputs), (block, outputs)

@@ -181,7 +181,7 @@ def write(project: Path, found: Outcome) -> None:
 
 
 def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def _refuse_taken_names(project: Path, files: Mapping[str, str]) -> None:

@@ -44,7 +44,9 @@ def main() -> None:
     arguments.add_argument("--changes", type=int, default=100, help="of each table, in each batch")
     arguments.add_argument("--repeats", type=int, default=3)
     arguments.add_argument("--threads", type=int, default=2)
-    arguments.add_argument("--formats", nargs="+", default=["canal", "debezium"], choices=["canal", "debezium"])
+    arguments.add_argument(
+        "--formats", nargs="+", default=["canal", "debezium"], choices=["canal", "debezium"]
+    )
     arguments.add_argument("--only-ours", action="store_true")
     arguments.add_argument("--run", nargs="+", help=argparse.SUPPRESS)
     options = arguments.parse_args()
@@ -117,11 +119,7 @@ class Bench:
                 cast(null as array<struct<key: string, value: binary>>) as headers
             from ({rows})
         """
-        verb = (
-            "create table raw.shop using iceberg as"
-            if batch == 0
-            else "insert into raw.shop"
-        )
+        verb = "create table raw.shop using iceberg as" if batch == 0 else "insert into raw.shop"
         statements = ["create schema if not exists raw", f"{verb} {query}"]
         self.process("sql", json.dumps(statements))
 
@@ -145,8 +143,15 @@ class Bench:
     def write_project(self, side: str) -> None:
         project = self.folder / side
         (project / "models").mkdir(parents=True)
-        (project / "profiles.yml").write_text(PROFILE.read_text().replace("threads: 4", f"threads: {self.options.threads}"))
-        settings = {"name": side, "version": "1.0.0", "profile": "shop", "flags": {"send_anonymous_usage_stats": False}}
+        (project / "profiles.yml").write_text(
+            PROFILE.read_text().replace("threads: 4", f"threads: {self.options.threads}")
+        )
+        settings = {
+            "name": side,
+            "version": "1.0.0",
+            "profile": "shop",
+            "flags": {"send_anonymous_usage_stats": False},
+        }
         (project / "dbt_project.yml").write_text(json.dumps(settings))
         sources = {"sources": [{"name": "raw", "schema": "raw", "tables": [{"name": "shop"}]}]}
         (project / "models" / "sources.yml").write_text(json.dumps(sources))
@@ -182,7 +187,9 @@ class Bench:
                 "if(m.op = 'd', m.before, m.after)", "m.op = 'd'", "m.source.`table`",
             ),
         }[self.format]  # fmt: skip
-        typed = ",\n    ".join(f"try_cast(image.{name} as {kind}) as {name}" for name, kind in self.columns.items())
+        typed = ",\n    ".join(
+            f"try_cast(image.{name} as {kind}) as {name}" for name, kind in self.columns.items()
+        )
         models = {}
         for number in range(self.options.tables):
             models[f"hand_{number}"] = f"""
@@ -213,7 +220,12 @@ from newest where place = 1
             f"select count(*) from ((select {names} from {one}.hand_{n}) except all (select {names} from {other}.table_{n}))"
             for n in range(self.options.tables) for one, other in (("ours", "by_hand"), ("by_hand", "ours"))
         ]  # fmt: skip
-        found = self.process("sql", json.dumps([f"select sum(c) from ({' union all '.join(f'select ({one}) as c' for one in counts)})"]))
+        found = self.process(
+            "sql",
+            json.dumps(
+                [f"select sum(c) from ({' union all '.join(f'select ({one}) as c' for one in counts)})"]
+            ),
+        )
         if found["rows"] != [[0]]:
             sys.exit(f"{self.format}: the tables differ in {found['rows']} rows")
 
@@ -244,7 +256,16 @@ def run(arguments: list[str]) -> None:
     if kind == "dbt":
         from dbt.cli.main import dbtRunner
 
-        command = [*rest, "--quiet", "--log-level-file", "none", "--project-dir", what, "--profiles-dir", what]
+        command = [
+            *rest,
+            "--quiet",
+            "--log-level-file",
+            "none",
+            "--project-dir",
+            what,
+            "--profiles-dir",
+            what,
+        ]
         done = dbtRunner().invoke(command)
         answer["success"] = done.success
         nodes = getattr(done.result, "results", ())
@@ -253,7 +274,11 @@ def run(arguments: list[str]) -> None:
         import yaml
         from jinja2 import Environment
 
-        text = Environment().from_string(PROFILE.read_text()).render(env_var=lambda name, default="": os.environ.get(name, default))
+        text = (
+            Environment()
+            .from_string(PROFILE.read_text())
+            .render(env_var=lambda name, default="": os.environ.get(name, default))
+        )
         settings = yaml.safe_load(text)["shop"]["outputs"]["iceberg"]["server_side_parameters"]
         from pyspark.sql import SparkSession
 

@@ -46,7 +46,11 @@ class LandingSiege(Siege):
     def goes_on(self, worker: Worker) -> None:
         """Messages arrive in all partitions, some of them in transactions."""
         answer = worker.ask(
-            produce=BATCH, topic="shop", partitions=PARTITIONS, servers=self.broker.servers, after=self.produced
+            produce=BATCH,
+            topic="shop",
+            partitions=PARTITIONS,
+            servers=self.broker.servers,
+            after=self.produced,
         )
         assert answer is not None
         self.produced += BATCH

@@ -101,7 +101,9 @@ def main() -> None:
             siege = landing.LandingSiege(Path(folder).resolve(), chosen.lake, chosen.seed)
             places = [name for _ in range(chosen.kills) for name in landing.PLACES][: chosen.kills]
             landing.kill(siege, places, random.Random(chosen.seed))
-        print(f"verdict: each message landed once after {sum(siege.killed.values())} kills (seed {chosen.seed})")
+        print(
+            f"verdict: each message landed once after {sum(siege.killed.values())} kills (seed {chosen.seed})"
+        )
         return
     with tempfile.TemporaryDirectory() as folder:
         siege = Siege(Path(folder).resolve(), chosen.lake, chosen.seed)

@@ -155,7 +155,9 @@ def _produce(count: int, topic: str, partitions: int, servers: str, after: int) 
         client.create(topic, partitions)
     numbers = range(after, after + count)
     for partition in range(1, partitions):
-        client.produce(topic, [str(number) for number in numbers if number % partitions == partition], partition)
+        client.produce(
+            topic, [str(number) for number in numbers if number % partitions == partition], partition
+        )
     client.transaction(topic, ["aborted"] * 3, is_committed=False)
     client.transaction(topic, [str(number) for number in numbers if number % partitions == 0])
     client.close()

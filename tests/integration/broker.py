@@ -177,7 +177,12 @@ class Client:
         return producer
 
     def _record(
-        self, topic: str, partition: int, value: str | None, key: str | None = None, headers: dict | None = None
+        self,
+        topic: str,
+        partition: int,
+        value: str | None,
+        key: str | None = None,
+        headers: dict | None = None,
     ) -> Any:
         record = self._jvm.org.apache.kafka.clients.producer.ProducerRecord(
             topic, partition, self._bytes(key), self._bytes(value)

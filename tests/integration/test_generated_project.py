@@ -84,7 +84,11 @@ def test_the_tables_of_the_generated_project_equal_the_database(
     done = generate(project, "--routes", str(routes))
     assert done.exit_code == 0, done.output
     run = project.dbt("build")
-    bad = {name: run.messages[name] for name, status in run.statuses.items() if status not in ("success", "pass", "warn", "no-op")}  # an exposure
+    bad = {
+        name: run.messages[name]
+        for name, status in run.statuses.items()
+        if status not in ("success", "pass", "warn", "no-op")
+    }  # an exposure
     assert run.statuses and not bad, run.failure or bad
     warned = sorted(name for name, status in run.statuses.items() if status == "warn")
     assert [re.match("spark_cdc_(no_[a-z]+_[a-z]+)_stg", name)[1] for name in warned] == [
@@ -97,7 +101,9 @@ def test_the_tables_of_the_generated_project_equal_the_database(
         for model in described["models"] if "columns" in model
     }  # fmt: skip
     assert sorted(columns) == sorted(MODELS.values())
-    truth = [json.loads(line) for line in (CAPTURE.parent / "truth.jsonl").read_text(encoding="utf-8").splitlines()]
+    truth = [
+        json.loads(line) for line in (CAPTURE.parent / "truth.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     compared = 0
     for (database, table), model in MODELS.items():
         names = list(columns[model])
@@ -108,14 +114,20 @@ def test_the_tables_of_the_generated_project_equal_the_database(
         quoted = ", ".join(f"`{name.replace('`', '``')}`" for name in names)
         found = lake.rows(f"select {quoted} from {SCHEMA}.{model} where not _cdc_is_deleted")
         key = names[0]
-        assert sorted(found, key=lambda row: str(row[key])) == sorted(expected, key=lambda row: str(row[key])), model
+        assert sorted(found, key=lambda row: str(row[key])) == sorted(
+            expected, key=lambda row: str(row[key])
+        ), model
         compared += len(found)
     assert compared > 5
 
     # A table without a key has its changes only.
-    assert lake.rows(f"select count(*) > 0 as has_changes from {SCHEMA}.stg_cdc__t_nopk_changes") == [{"has_changes": True}]
+    assert lake.rows(f"select count(*) > 0 as has_changes from {SCHEMA}.stg_cdc__t_nopk_changes") == [
+        {"has_changes": True}
+    ]
     assert not (project.folder / "models/marts/cdc/t_nopk.sql").exists()
 
     # The raw table, through the project's profile: the same messages ask for the same files.
-    read = generate(project, "--routes", str(routes), "--check", "--profiles-dir", str(project.folder), files=())
+    read = generate(
+        project, "--routes", str(routes), "--check", "--profiles-dir", str(project.folder), files=()
+    )
     assert (read.exit_code, read.stdout) == (0, ""), read.output

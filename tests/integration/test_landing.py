@@ -14,7 +14,9 @@ from broker import Broker, Client
 from dbt_spark_cdc.registry import register
 from harness import KAFKA_LOGIN, KAFKA_PASSWORD, LAKES_ASKED_FOR, REPOSITORY, Lake, Project
 
-pytestmark = pytest.mark.skipif(not Broker.can_start(), reason="the jars of a Kafka broker could not be fetched")
+pytestmark = pytest.mark.skipif(
+    not Broker.can_start(), reason="the jars of a Kafka broker could not be fetched"
+)
 
 LAKES = LAKES_ASKED_FOR
 MODEL = """
@@ -140,7 +142,9 @@ def test_what_is_noted_is_valid_for_one_commit(land: Callable[..., str], kafka: 
     kafka.create("noted")
     kafka.produce("noted", ["a", "b", "c"])
     land("noted")
-    lake.spark.sql("alter table landing.noted unset tblproperties ('spark_cdc.landed', 'spark_cdc.read_commit')")
+    lake.spark.sql(
+        "alter table landing.noted unset tblproperties ('spark_cdc.landed', 'spark_cdc.read_commit')"
+    )
     kafka.produce("noted", ["d"])
     assert land("noted") == "1 message of 1 partition landed"
     lake.spark.sql("delete from landing.noted where offset = 3")
@@ -173,7 +177,9 @@ def test_a_run_has_a_limit(land: Callable[..., str], kafka: Client, lake: Lake) 
     kafka.produce("limited", ["b"] * 10, partition=1)
     limit = {"maxOffsetsPerTrigger": "20"}
     assert land("limited", **limit) == "20 messages of 2 partitions landed"
-    assert [lake.rows(f"select count(*) as n from landing.limited where partition = {p}")[0]["n"] for p in (0, 1)] == [15, 5]
+    assert [
+        lake.rows(f"select count(*) as n from landing.limited where partition = {p}")[0]["n"] for p in (0, 1)
+    ] == [15, 5]
     assert land("limited", **limit) == "20 messages of 2 partitions landed"
     assert land("limited", **limit) == "nothing new"
     assert [offset for _, offset, _ in values_of(lake, "limited")] == [*range(30), *range(10)]
@@ -185,7 +191,11 @@ def test_a_pattern_finds_new_topics_and_a_start_is_for_new_partitions(
     for topic in ("many.one", "other"):
         kafka.create(topic)
         kafka.produce(topic, ["a", "b"])
-    pattern = {"subscribe": None, "subscribePattern": r"many\..*", "startingOffsets": '{"many.one": {"0": 1}}'}
+    pattern = {
+        "subscribe": None,
+        "subscribePattern": r"many\..*",
+        "startingOffsets": '{"many.one": {"0": 1}}',
+    }
     assert land("pattern", **pattern) == "1 message of 1 partition landed"
     kafka.create("many.two")
     kafka.produce("many.two", ["c"])
@@ -205,7 +215,10 @@ def test_deleted_offsets_are_said(land: Callable[..., str], kafka: Client, lake:
     assert land("retention") == "nothing new"
     assert texts_of(lake, "retention") == ["a", "b", "e"]
     said = land("retention", "--full-refresh", fails=True)
-    assert "would lose messages that Kafka no longer has, the first at: topic retention, partition 0, offset 0" in said
+    assert (
+        "would lose messages that Kafka no longer has, the first at: topic retention, partition 0, offset 0"
+        in said
+    )
     assert texts_of(lake, "retention") == ["a", "b", "e"]
 
 
@@ -285,12 +298,27 @@ SASL = {"kafka.security.protocol": "SASL_PLAINTEXT", "kafka.sasl.mechanism": "PL
 NO_LOGIN = KAFKA_LOGIN.replace(KAFKA_PASSWORD, "wrong password")
 WRONG = {
     "no_topic": ({"subscribe": "no_topic"}, "has no topic `no_topic`"),
-    "no_option": ({"kafka.fetch.max.wait": "1"}, "got `kafka.fetch.max.wait`. Did you mean kafka.fetch.max.wait.ms?"),
-    "no_variable": (SASL | {"kafka.sasl.jaas.config": "${env:NO_LOGIN}"}, "names the environment variable NO_LOGIN"),
+    "no_option": (
+        {"kafka.fetch.max.wait": "1"},
+        "got `kafka.fetch.max.wait`. Did you mean kafka.fetch.max.wait.ms?",
+    ),
+    "no_variable": (
+        SASL | {"kafka.sasl.jaas.config": "${env:NO_LOGIN}"},
+        "names the environment variable NO_LOGIN",
+    ),
     "written": (SASL | {"kafka.sasl.jaas.config": NO_LOGIN}, "must have a reference in place of the secret"),
-    "after_the_end": ({"subscribe": "wrong", "startingOffsets": '{"wrong": {"0": 7}}'}, "got 7 for topic wrong, partition 0"),
-    "with_more": ({"subscribe": "wrong"}, "must be one call of spark_cdc.kafka_messages or spark_cdc.file_messages and nothing else"),
-    "keyed": ({"subscribe": "wrong"}, "A cdc_landing model does not read it: each run appends what it has not read yet."),
+    "after_the_end": (
+        {"subscribe": "wrong", "startingOffsets": '{"wrong": {"0": 7}}'},
+        "got 7 for topic wrong, partition 0",
+    ),
+    "with_more": (
+        {"subscribe": "wrong"},
+        "must be one call of spark_cdc.kafka_messages or spark_cdc.file_messages and nothing else",
+    ),
+    "keyed": (
+        {"subscribe": "wrong"},
+        "A cdc_landing model does not read it: each run appends what it has not read yet.",
+    ),
     "ours": ({"endingOffsets": "latest"}, "Remove it: cdc_landing sets it itself"),
     "latest": ({"startingOffsets": "latest"}, "would never land what comes before its first message"),
 }
@@ -311,7 +339,10 @@ def test_what_is_wrong_is_said_in_a_sentence(project: Project, kafka: Client, br
     for name in names:
         assert WRONG[name][1] in done.messages[name], name
         assert "Exception" not in done.messages[name]
-    assert "(SaslAuthenticationException: Authentication failed: Invalid username or password)" in done.messages["no_login"]
+    assert (
+        "(SaslAuthenticationException: Authentication failed: Invalid username or password)"
+        in done.messages["no_login"]
+    )
     project.remove(*(f"models/{name}.sql" for name in [*names, "no_login"]))
 
 
@@ -348,11 +379,22 @@ def test_a_secret_is_in_no_file_of_dbt(project: Project, kafka: Client, broker: 
     login = {"kafka.bootstrap.servers": broker.sasl_servers, "kafka.sasl.jaas.config": "${env:KAFKA_LOGIN}"}
     write(project, broker, "secret", **SASL, **login)
     folder = str(project.folder)
-    command = ["--project-dir", folder, "--profiles-dir", folder, "--log-path", f"{folder}/logs", "--log-level-file", "debug"]
+    command = [
+        "--project-dir",
+        folder,
+        "--profiles-dir",
+        folder,
+        "--log-path",
+        f"{folder}/logs",
+        "--log-level-file",
+        "debug",
+    ]
     for verb in (["run", "--select", "secret"], ["docs", "generate", "--select", "secret"]):
         assert dbtRunner().invoke([*verb, *command, "--no-send-anonymous-usage-stats"]).success
     assert texts_of(lake, "secret") == ["a"]
-    files = [file for file in project.folder.rglob("*") if file.is_file() and "dbt_packages" not in file.parts]
+    files = [
+        file for file in project.folder.rglob("*") if file.is_file() and "dbt_packages" not in file.parts
+    ]
     assert any("u0024{env:KAFKA_LOGIN}" in text(file) for file in files if file.name == "dbt.log")
     assert [file.name for file in files if KAFKA_PASSWORD in text(file)] == []
 
@@ -361,7 +403,9 @@ def text(file: Any) -> str:
     return file.read_text(errors="replace")
 
 
-def test_messages_models_share_a_raw_table(project: Project, kafka: Client, broker: Broker, lake: Lake) -> None:
+def test_messages_models_share_a_raw_table(
+    project: Project, kafka: Client, broker: Broker, lake: Lake
+) -> None:
     """Each names its topics; what counts the messages of one looks at no others."""
     for topic in ("mixed.orders", "mixed.users"):
         kafka.create(topic)
@@ -393,7 +437,15 @@ def test_messages_models_share_a_raw_table(project: Project, kafka: Client, brok
 
 
 CAPTURED = [
-    {"topic": "shop", "partition": 2, "offset": 7, "timestamp": 1767225600000, "key": "k", "value": "{\"n\": 1.50}", "headers": [["h", "x"]]},
+    {
+        "topic": "shop",
+        "partition": 2,
+        "offset": 7,
+        "timestamp": 1767225600000,
+        "key": "k",
+        "value": '{"n": 1.50}',
+        "headers": [["h", "x"]],
+    },
     {"topic": "shop", "partition": 2, "offset": 8, "value": None},
     {"topic": "shop", "partition": 2, "offset": 9, "value_base64": "AP8="},
 ]

@@ -408,7 +408,9 @@ def test_the_page_shows_what_the_command_prints(
     )
     (tmp_path / "more_messages.jsonl").write_text(lines, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    commands = re.findall(r"^```bash\nspark-cdc explain ([^\n]*)\n```.*?^```text\n(.*?)^```", PAGE, re.M | re.S)
+    commands = re.findall(
+        r"^```bash\nspark-cdc explain ([^\n]*)\n```.*?^```text\n(.*?)^```", PAGE, re.M | re.S
+    )
     assert len(commands) == 3
     outputs = [run(*shlex.split(command)) for command, _ in commands[:2]]
     assert [(output.exit_code, output.stderr) for output in outputs] == [(0, "")] * 2

@@ -47,7 +47,9 @@ PAGE = "docs/how-to/generate-models.md"
         ({}, 0, 0, 0, "string"),
     ],
 )
-def test_a_guess_holds_every_value(counts: dict[str, int], values: int, digits: int, scale: int, expected: str) -> None:
+def test_a_guess_holds_every_value(
+    counts: dict[str, int], values: int, digits: int, scale: int, expected: str
+) -> None:
     assert guessed(Shapes(values, counts, digits, scale)) == expected
 
 
@@ -90,19 +92,28 @@ def test_statements_name_types_and_keys() -> None:
 def test_a_name_of_a_message_is_no_file_name() -> None:
     assert model_name("../Etc/pass wd") == "etc_pass_wd"
     assert model_name("汉字") == "table"
-    assert matches("orders_*", "orders_1") and not matches("orders_*", "returns") and not matches("a.c", "abc")
+    assert (
+        matches("orders_*", "orders_1") and not matches("orders_*", "returns") and not matches("a.c", "abc")
+    )
 
 
 def table(name: str, database: str | None = "shop", schema: str | None = None, **fields: Any) -> Table:
     columns = [Column(name="id", type="bigint", source_type="bigint"), Column(name="note", type="string")]
-    return Table(database=database, schema_name=schema, name=name, **{"key": ["id"], "columns": columns, **fields})
+    return Table(
+        database=database, schema_name=schema, name=name, **{"key": ["id"], "columns": columns, **fields}
+    )
 
 
 def test_tables_of_one_name_are_told_apart() -> None:
     tables = [table("orders"), table("orders", "old"), table("lines"), table("orders", None, "s")]
     put_names(tables, [])
     assert [t.model for t in tables] == ["shop_orders", "old_orders", "lines", "s_orders"]
-    assert [(t.needs_database, t.needs_schema) for t in tables] == [(True, True), (True, True), (False, False), (True, True)]
+    assert [(t.needs_database, t.needs_schema) for t in tables] == [
+        (True, True),
+        (True, True),
+        (False, False),
+        (True, True),
+    ]
 
 
 def test_a_table_that_gets_no_model_is_not_read_by_another_model() -> None:
@@ -118,7 +129,9 @@ def test_a_table_may_have_the_name_of_another_ones_history() -> None:
 
 
 def test_names_that_stay_alike_ask_for_a_route() -> None:
-    with pytest.raises(UsageError, match=r"option --routes must give each table a model name of its own; got `shop_a_b`"):
+    with pytest.raises(
+        UsageError, match=r"option --routes must give each table a model name of its own; got `shop_a_b`"
+    ):
         put_names([table("a b"), table("a.b")], [])
 
 
@@ -132,10 +145,18 @@ def routes(folder: Path, text: str) -> Any:
 
 
 def test_routes_choose_rename_merge_and_override(tmp_path: Path, library: Any) -> None:
-    tables = [table("orders_1"), table("orders_2"), table("tmp_x"), table("customers"), table("audit", key=[])]
+    tables = [
+        table("orders_1"),
+        table("orders_2"),
+        table("tmp_x"),
+        table("customers"),
+        table("audit", key=[]),
+    ]
     tables[1].columns[1] = Column(name="note", type="int")
     tables[1].columns.append(Column(name="extra", type="date"))
-    found = routes(tmp_path, r"""
+    found = routes(
+        tmp_path,
+        r"""
         exclude: ['shop\.tmp_.*']
         route:
           - source-table: shop\.orders_[0-9]+
@@ -144,9 +165,15 @@ def test_routes_choose_rename_merge_and_override(tmp_path: Path, library: Any) -
           - source-table: audit
             key: [note]
             columns: {note: timestamp_ntz from microseconds, id: }
-    """)
+    """,
+    )
     audit, customers, orders = routed(found, tables, library)
-    assert (orders.name, orders.model, orders.key, orders.is_of_shards) == ("orders_*", "orders", ["id"], True)
+    assert (orders.name, orders.model, orders.key, orders.is_of_shards) == (
+        "orders_*",
+        "orders",
+        ["id"],
+        True,
+    )
     assert [(c.name, c.type, c.guess) for c in orders.columns] == [
         ("id", "bigint", None), ("note", "string", "the types of the shards differ"), ("extra", "date", None),
     ]  # fmt: skip
@@ -173,8 +200,17 @@ def test_routes_choose_rename_merge_and_override(tmp_path: Path, library: Any) -
         ("route: [{source-table: 'key_.', sink-table: a}]", "must have a key, because its tables have different ones; got id; note."),
     ],
 )  # fmt: skip
-def test_a_route_that_cannot_be_met_gets_a_sentence(tmp_path: Path, library: Any, text: str, sentence: str) -> None:
-    tables = [table("orders_1"), table("orders_2"), table("orders_x"), table("lines"), table("key_a"), table("key_b", key=["note"])]
+def test_a_route_that_cannot_be_met_gets_a_sentence(
+    tmp_path: Path, library: Any, text: str, sentence: str
+) -> None:
+    tables = [
+        table("orders_1"),
+        table("orders_2"),
+        table("orders_x"),
+        table("lines"),
+        table("key_a"),
+        table("key_b", key=["note"]),
+    ]
     with pytest.raises(UsageError) as error:
         routed(routes(tmp_path, text), tables, library)
     assert sentence in str(error.value)
@@ -216,7 +252,9 @@ def test_the_files_of_the_tutorial_are_those_that_are_generated(repository: Path
 
 def test_a_name_of_a_message_is_never_code() -> None:
     names = ["it's", 'a"b', "back\\slash", "q`q", "a, 'b': 'c", "yes", "1", "# no comment", "a: b", "- a"]
-    columns = [Column(name=name, type="string", source_type="enum('}}', '{{ x }}')", guess="why") for name in names]
+    columns = [
+        Column(name=name, type="string", source_type="enum('}}', '{{ x }}')", guess="why") for name in names
+    ]
     its = plan(table("o'r\\d*ers".replace("*", ""), "da'ta", key=names, columns=columns))
     its.tables[0].needs_database = True
     files = project_files({"shop": its})
@@ -234,10 +272,20 @@ def test_a_name_of_a_message_is_never_code() -> None:
             )
         else:
             # dbt renders descriptions and arguments of tests as templates.
-            assert YAML(typ="safe").load(text) == YAML(typ="safe").load(environment.from_string(text).render())
+            assert YAML(typ="safe").load(text) == YAML(typ="safe").load(
+                environment.from_string(text).render()
+            )
     assert called["changes"]["columns"] == dict.fromkeys(names, "string")
-    assert (called["changes"]["table"], called["changes"]["database"], called["changes"]["key"]) == ("o'r\\ders", "da'ta", names)
-    (marts,) = [YAML(typ="safe").load(text) for path, text in files.items() if path == "models/marts/shop/_shop__models.yml"]
+    assert (called["changes"]["table"], called["changes"]["database"], called["changes"]["key"]) == (
+        "o'r\\ders",
+        "da'ta",
+        names,
+    )
+    (marts,) = [
+        YAML(typ="safe").load(text)
+        for path, text in files.items()
+        if path == "models/marts/shop/_shop__models.yml"
+    ]
     assert [column["name"] for column in marts["models"][0]["columns"]] == names
 
 
@@ -279,7 +327,9 @@ MARTS = "models/marts/shop/_shop__models.yml"
 
 
 def with_note(*more: str) -> Table:
-    return table("orders", columns=[*table("orders").columns, *(Column(name=name, type="date") for name in more)])
+    return table(
+        "orders", columns=[*table("orders").columns, *(Column(name=name, type="date") for name in more)]
+    )
 
 
 def test_a_second_run_writes_nothing(project: Path) -> None:
@@ -296,7 +346,9 @@ def test_a_new_table_and_a_new_column_change_only_their_files(project: Path) -> 
     found = paths(apply(project, plan(with_note("due"), table("lines"))))
     assert found.pop("models/marts/shop/lines.sql") == "new"
     assert CHANGES not in found
-    assert {found[f"models/quality/cdc_{name}.sql"] for name in ("dead_letters", "reconciliation", "run_summary")} == {"changed"}
+    assert {
+        found[f"models/quality/cdc_{name}.sql"] for name in ("dead_letters", "reconciliation", "run_summary")
+    } == {"changed"}
 
 
 def test_messages_that_lack_a_table_or_a_column_take_nothing_away(project: Path) -> None:
@@ -314,7 +366,12 @@ def test_a_column_leaves_by_a_route_only(project: Path) -> None:
 
 def test_a_guess_becomes_wider_and_a_named_type_stays(project: Path) -> None:
     def its(guess: str | None, type_: str) -> Plan:
-        return plan(table("orders", columns=[Column(name="id", type="bigint"), Column(name="x", type=type_, guess=guess)]))
+        return plan(
+            table(
+                "orders",
+                columns=[Column(name="id", type="bigint"), Column(name="x", type=type_, guess=guess)],
+            )
+        )
 
     apply(project, its("why", "bigint"))
     apply(project, its("why", "decimal(20,4)"))
@@ -371,7 +428,9 @@ def test_edited_yaml_stays_and_gets_new_entries(project: Path) -> None:
     assert text.startswith("# mine\nmodels:\n") and "# strict" in text and "no_undeclared_columns" not in text
     loaded = {model["name"]: model for model in YAML(typ="safe").load(text)["models"]}
     assert list(loaded) == ["stg_shop__messages", "stg_shop__orders_changes", "stg_shop__lines_changes"]
-    accounted = loaded["stg_shop__messages"]["data_tests"][0]["spark_cdc.every_message_accounted_for"]["arguments"]
+    accounted = loaded["stg_shop__messages"]["data_tests"][0]["spark_cdc.every_message_accounted_for"][
+        "arguments"
+    ]
     assert accounted["changes"] == ["ref('stg_shop__orders_changes')", "ref('stg_shop__lines_changes')"]
     orders = {model["name"]: model for model in YAML(typ="safe").load(marts.read_text())["models"]}["orders"]
     assert [column["name"] for column in orders["columns"]] == ["id", "note", "due"]
@@ -385,8 +444,12 @@ def test_a_deleted_file_stays_deleted(project: Path) -> None:
     for _ in range(2):
         found = apply(project, plan(table("orders")))
         assert found.changes == []
-        assert found.notices == ["models/marts/shop/orders_history.sql was deleted, and stays so; --overwrite writes it again."]
-    assert paths(apply(project, plan(table("orders")), overwrite=True)) == {"models/marts/shop/orders_history.sql": "new"}
+        assert found.notices == [
+            "models/marts/shop/orders_history.sql was deleted, and stays so; --overwrite writes it again."
+        ]
+    assert paths(apply(project, plan(table("orders")), overwrite=True)) == {
+        "models/marts/shop/orders_history.sql": "new"
+    }
 
 
 def test_overwrite_writes_edited_files(project: Path) -> None:
@@ -412,7 +475,10 @@ def test_a_table_that_a_route_excludes_leaves_the_lists(project: Path) -> None:
     now = merged(state.sources["shop"], plan(table("orders")), [table("lines")])
     found = outcome(project, state, now, overwrite=False)
     assert paths(found)["models/quality/cdc_dead_letters.sql"] == "changed"
-    assert "models/marts/shop/lines.sql is no longer planned: delete it, with its entries in YAML files." in found.notices
+    assert (
+        "models/marts/shop/lines.sql is no longer planned: delete it, with its entries in YAML files."
+        in found.notices
+    )
 
 
 def test_two_sources_share_the_quality_models(project: Path) -> None:
@@ -426,7 +492,10 @@ def test_two_sources_share_the_quality_models(project: Path) -> None:
 
 def test_a_source_has_one_format(project: Path) -> None:
     apply(project, plan(table("orders")))
-    with pytest.raises(UsageError, match=r"option --source must be another name than shop: its messages model reads canal, and these messages are maxwell\."):
+    with pytest.raises(
+        UsageError,
+        match=r"option --source must be another name than shop: its messages model reads canal, and these messages are maxwell\.",
+    ):
         apply(project, plan(table("orders"), format="maxwell"))
 
 
@@ -434,12 +503,17 @@ def test_a_model_name_that_is_taken_asks_for_a_route(project: Path) -> None:
     own = project / "models" / "core" / "orders.sql"
     own.parent.mkdir(parents=True)
     own.write_text("select 1")
-    with pytest.raises(UsageError, match=r"option --routes must give the model `orders` another name, because models/core/orders\.sql has it"):
+    with pytest.raises(
+        UsageError,
+        match=r"option --routes must give the model `orders` another name, because models/core/orders\.sql has it",
+    ):
         apply(project, plan(table("orders")))
 
 
 def test_a_folder_without_a_project_and_a_broken_plan_are_errors(project: Path) -> None:
-    with pytest.raises(UsageError, match=r"option --project-dir must be a folder that has a dbt_project\.yml"):
+    with pytest.raises(
+        UsageError, match=r"option --project-dir must be a folder that has a dbt_project\.yml"
+    ):
         read_state(project.parent)
     (project / STATE).write_text('{"sources": 7}')
     with pytest.raises(UsageError, match=r"must be as the last run wrote it"):
@@ -476,7 +550,13 @@ def test_the_files_of_a_format_are_as_expected(project: Path, case: str) -> None
 
 
 def maxwell(row: dict[str, Any], table: str = "orders", **fields: Any) -> str:
-    head = {"database": "shop", "table": table, "type": "insert", "ts": 1767225600, "primary_key_columns": ["id"]}
+    head = {
+        "database": "shop",
+        "table": table,
+        "type": "insert",
+        "ts": 1767225600,
+        "primary_key_columns": ["id"],
+    }
     return json.dumps({**head, "xid": 1, "commit": True, **fields, "data": row})
 
 
@@ -491,7 +571,10 @@ def test_check_lists_what_is_stale_and_writes_nothing(project: Path, tmp_path: P
     assert run(project, file, "--source", "shop").exit_code == 0
 
     routes(tmp_path, "route: [{source-table: orders_.*, sink-table: sharded}]")
-    shards = [maxwell({"id": 1, "a\n": 1, "_cdc_x": 1, "ID": 2, "{{ a }}": 3}, f"orders_{number}") for number in (1, 2)]
+    shards = [
+        maxwell({"id": 1, "a\n": 1, "_cdc_x": 1, "ID": 2, "{{ a }}": 3}, f"orders_{number}")
+        for number in (1, 2)
+    ]
     file.write_text("\n".join([maxwell({"id": 1, "amount": 1.5}), *shards, "broken", ""]))
     stale = run(project, file, "--source", "shop", "--check", "--routes", tmp_path / "routes.yml")
     assert stale.exit_code == 1
@@ -532,10 +615,14 @@ DEBEZIUM_MESSAGE = json.dumps({
         (["{}"], ["--routes", "/nowhere"], "Invalid value for '--routes': File '/nowhere' does not exist."),
     ],
 )  # fmt: skip
-def test_a_slip_gets_a_sentence(project: Path, tmp_path: Path, lines: list[str], options: list[str], sentence: str) -> None:
+def test_a_slip_gets_a_sentence(
+    project: Path, tmp_path: Path, lines: list[str], options: list[str], sentence: str
+) -> None:
     file = tmp_path / "shop.jsonl"
     file.write_text("".join(line + "\n" for line in lines))
-    done = CliRunner().invoke(main, ["generate", str(file), "--source", "shop", "--project-dir", str(project), *options])
+    done = CliRunner().invoke(
+        main, ["generate", str(file), "--source", "shop", "--project-dir", str(project), *options]
+    )
     assert done.exit_code == 2
     assert sentence in done.stderr, done.stderr
     assert done.stderr.count("\n") == 1
@@ -560,7 +647,9 @@ def test_topics_of_two_formats_are_two_runs(project: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.usefixtures("spark")
-def test_the_commands_of_the_page_do_what_it_says(repository: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_of_the_page_do_what_it_says(
+    repository: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = (repository / PAGE).read_text(encoding="utf-8")
     (project.parent / "dbt-spark-cdc").symlink_to(repository)
     monkeypatch.chdir(project)

@@ -37,7 +37,9 @@ def test_a_question_is_read_as_the_macro_writes_it() -> None:
 
 def test_a_missing_jar_is_named_for_the_running_spark() -> None:
     session = SimpleNamespace(_sc=None, _jvm=NoClasses(), version="4.1.3")
-    with pytest.raises(LandingError, match=r"spark\.jars\.packages: org\.apache\.spark:spark-sql-kafka-0-10_2\.13:4\.1\.3$"):
+    with pytest.raises(
+        LandingError, match=r"spark\.jars\.packages: org\.apache\.spark:spark-sql-kafka-0-10_2\.13:4\.1\.3$"
+    ):
         offsets_query(session, {"kafka": {}, "subscribe": ["shop"]})
 
 
@@ -53,7 +55,10 @@ def test_an_error_of_kafka_is_one_sentence() -> None:
     )
     with pytest.raises(LandingError) as said, one_sentence(f"insert into t select * from {VIEW}"):
         raise RuntimeError(java)
-    assert "(TimeoutException: Cannot fetch record for offset 3 in 2000 milliseconds). Nothing was written." in str(said.value)
+    assert (
+        "(TimeoutException: Cannot fetch record for offset 3 in 2000 milliseconds). Nothing was written."
+        in str(said.value)
+    )
     assert "\n" not in said.value.msg
 
 
@@ -81,7 +86,9 @@ def test_another_error_stays_as_it_is(sql: str) -> None:
     ],
 )
 def test_wrong_options_are_named(library: MacroLibrary, options: Any, said: str) -> None:
-    with pytest.raises(CompilerError, match=r"spark_cdc\.kafka_messages: argument `options` must be") as refused:
+    with pytest.raises(
+        CompilerError, match=r"spark_cdc\.kafka_messages: argument `options` must be"
+    ) as refused:
         library.call("_require_kafka_options", options)
     assert said in str(refused.value)
 

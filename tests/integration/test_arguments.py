@@ -141,8 +141,8 @@ CASES = {
         "dialect, messages, raw_columns, time_zone. Correct the spelling.",
     ),
     "too_many_arguments": (
-        "spark_cdc.messages(source('raw', 'messages'), 'canal', none, none, 'orders')",
-        "spark_cdc.messages: there are 4 arguments, relation, format, dialect, raw_columns; got 5. Write each with its name.",
+        "spark_cdc.messages(source('raw', 'messages'), 'canal', none, none, none, 'orders')",
+        "spark_cdc.messages: there are 5 arguments, relation, format, dialect, raw_columns, topics; got 6. Write each with its name.",
     ),
     "dead_letters_of_names": (
         "spark_cdc.dead_letters(messages=['no_key'])",
@@ -306,6 +306,6 @@ def test_a_variable_that_is_not_known_stops_every_command(project: Project) -> N
         assert (
             "spark_cdc.vars: argument `--vars` must be one of spark_cdc__debezium_other_connectors, "
             "spark_cdc__debezium_unavailable_values, spark_cdc__debezium_unavailable_pattern, "
-            "spark_cdc__debezium_invalid_pattern, spark_cdc__allow_history_loss; "
+            "spark_cdc__debezium_invalid_pattern, spark_cdc__allow_history_loss, spark_cdc__land_recreated_topics; "
             f"got `{name}`. {SPELLING}" in run.failure
         )

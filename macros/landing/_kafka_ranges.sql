@@ -54,7 +54,7 @@
     {%- endfor -%}
     {#- More would be a long property; the rows have them too. -#}
     {%- for place, next in (landed.next.items() if landed.next | length <= 2000 else []) -%}
-        {%- set topic, partition = place.split(':') -%}
+        {%- set topic, partition = place.rsplit(':', 1) -%}
         {%- do words.append(['next', topic.encode('utf-8').hex(), partition, next] | join(':')) -%}
     {%- endfor -%}
     {{- return(words | join(' ')) -}}
@@ -134,7 +134,7 @@
     restarted  topics that are landed from their beginning once more
     lost       sentences: offsets that were deleted before they landed
 -#}
-{%- macro _kafka_ranges(offsets, landed, options) -%}
+{%- macro _kafka_ranges(offsets, landed, options, limit) -%}
     {%- set starting = spark_cdc._starting_offsets(options) -%}
     {%- set restart = spark_cdc._var('spark_cdc__land_recreated_topics') -%}
     {%- set ranges, restarted, lost = [], [], [] -%}
@@ -142,7 +142,7 @@
     {%- for log in offsets -%}
         {%- set noted = landed.topics.get(log.topic) -%}
         {%- set held = landed.next.get(log.topic ~ ':' ~ log.partition) -%}
-        {%- set is_other = noted is not none and noted.id != log.topic_id -%}
+        {%- set is_other = noted is not none and noted.id != '' and log.topic_id not in ['', noted.id] -%}
         {%- if (is_other or (held is not none and held > log.latest)) and log.topic not in restarted -%}
             {%- if log.topic not in restart -%}
                 {%- do spark_cdc._raise_recreated(log, held, is_other, noted is not none) -%}
@@ -151,15 +151,17 @@
         {%- endif -%}
     {%- endfor -%}
     {%- for topic in restarted -%}
-        {%- for place in landed.next if place.split(':')[0] == topic -%}
+        {%- for place in landed.next if place.rsplit(':', 1)[0] == topic -%}
             {%- do after.next.pop(place) -%}
         {%- endfor -%}
     {%- endfor -%}
     {%- for log in offsets -%}
         {%- set place = log.topic ~ ':' ~ log.partition -%}
         {%- set held = after.next.get(place) -%}
-        {%- set asked = starting.get(log.topic, {}).get(log.partition | string, -2) -%}
-        {%- set start = held if held is not none else (log.earliest if asked == -2 or log.topic in restarted else asked) -%}
+        {#- Where a topic begins that was created again, `startingOffsets` does not say: its offsets are others. -#}
+        {%- set was_restarted = log.topic in restarted or (landed.topics.get(log.topic) or {}).get('since') -%}
+        {%- set asked = -2 if was_restarted else starting.get(log.topic, {}).get(log.partition | string, -2) -%}
+        {%- set start = held if held is not none else (log.earliest if asked == -2 else asked) -%}
         {%- if start > log.latest -%}
             {%- do spark_cdc._raise(
                 'kafka_messages', 'options', 'a mapping whose startingOffsets are not after the end of the log', start
@@ -181,7 +183,7 @@
                 else landed.topics.get(log.topic, {}).get('since', ''),
         }}) -%}
     {%- endfor -%}
-    {%- set ranges = spark_cdc._limited(ranges, options.get('maxOffsetsPerTrigger')) -%}
+    {%- set ranges = spark_cdc._limited(ranges, limit) -%}
     {%- for range in ranges -%}
         {%- do after.next.update({range.topic ~ ':' ~ range.partition: range.to}) -%}
     {%- endfor -%}
@@ -208,7 +210,7 @@
     {%- for range in ranges -%}
         {%- set total.offsets = total.offsets + range.to - range.from -%}
     {%- endfor -%}
-    {%- if limit is none or limit is undefined or total.offsets <= limit | int -%}
+    {%- if limit is none or total.offsets <= limit | int -%}
         {{- return(ranges) -}}
     {%- endif -%}
     {%- set limited = [] -%}
@@ -220,8 +222,10 @@
 {%- endmacro -%}
 
 {#- What this run reads; `landed` is what the table has when it is appended. `_files_to_land` returns the same for files. -#}
-{%- macro _kafka_to_land(options, landed) -%}
-    {%- set read = spark_cdc._kafka_ranges([] if flags.EMPTY else spark_cdc._kafka_offsets(options), landed, options) -%}
+{%- macro _kafka_to_land(options, landed, has_limit=true) -%}
+    {%- set offsets = [] if flags.EMPTY else spark_cdc._kafka_offsets(options) -%}
+    {%- set limit = options.get('maxOffsetsPerTrigger') if has_limit else none -%}
+    {%- set read = spark_cdc._kafka_ranges(offsets, landed, options, limit) -%}
     {{- return(dict(
         read, source='kafka', view=spark_cdc._kafka_view(options, read.ranges), parts=read.ranges, part='partition'
     )) -}}

@@ -127,7 +127,8 @@ from {{ spark_cdc._landing_view('kafka') }}
     {%- for name, value in options.items() -%}
         {%- set is_secret = modules.re.search('(?i)password|secret|keystore[.]key$|[.]key[.]pem|basic[.]auth|access[.]key', name) -%}
         {%- set is_reference = modules.re.fullmatch('[$][{](env|file|dir):[^{}]+[}]', value) -%}
-        {%- set has_secret = modules.re.search('(?i)(password|secret)[^=;]{0,20}=\\s*["\']?(?![$][{]|["\'$])', value) -%}
+        {%- set written = modules.re.sub('[$][{](env|file|dir):[^{}]+[}]', '', value) -%}
+        {%- set has_secret = modules.re.search('(?i)(password|secret|token|api.?key)[^=;]{0,20}=\\s*["\']?[^"\'\\s;]', written) -%}
         {%- if (is_secret and not is_reference) or has_secret -%}
             {%- do exceptions.raise_compiler_error(
                 'spark_cdc.kafka_messages: argument `options` must have a reference in place of the secret in `' ~ name

@@ -21,21 +21,22 @@
 
     {{ run_hooks(pre_hooks) }}
 
+    {%- set is_refresh = is_first and existing_relation is not none -%}
     {%- set landed = {'commit': 'none', 'topics': {}, 'next': {}} if is_first
         else spark_cdc._landed(existing_relation, file_format, 'kafka' in source) -%}
-    {%- set read = spark_cdc._kafka_to_land(source.kafka, landed) if 'kafka' in source
+    {%- set read = spark_cdc._kafka_to_land(source.kafka, landed, has_limit=not is_refresh) if 'kafka' in source
         else spark_cdc._files_to_land(source.path, existing_relation, is_first) -%}
     {%- do spark_cdc._log_state('first_build' if is_first else 'append' if read.parts else 'nothing_new') -%}
-    {%- if existing_relation is not none and is_first -%}
-        {%- do spark_cdc._refuse_to_lose_messages(existing_relation, read) -%}
-    {%- elif read.restarted -%}
-        {#- Before its rows: a run that dies in between has no row of it, and the next one begins there again. -#}
-        {%- do spark_cdc._note_landed(target_relation, dict(landed, topics=read.landed.topics), none) -%}
-    {%- endif -%}
     {%- if read.parts -%}
         {%- call statement('create_landing_view') -%}
             {{ read.view }}
         {%- endcall -%}
+    {%- endif -%}
+    {%- if is_refresh -%}
+        {%- do spark_cdc._refuse_to_lose_messages(existing_relation, read) -%}
+    {%- elif read.restarted -%}
+        {#- Before its rows: a run that dies in between has no row of it, and the next one begins there again. -#}
+        {%- do spark_cdc._note_landed(target_relation, dict(landed, topics=read.landed.topics), none) -%}
     {%- endif -%}
 
     {%- call statement('main') -%}
@@ -54,6 +55,8 @@
         {%- call statement('drop_landing_view') -%}
             drop view if exists {{ spark_cdc._landing_view(read.source) }}
         {%- endcall -%}
+    {%- endif -%}
+    {%- if read.parts or is_first -%}
         {%- set commit = spark_cdc._own_landing_commit(target_relation, file_format, landed.commit, is_first) -%}
     {%- endif -%}
     {%- if read.source == 'kafka' and not flags.EMPTY and (is_first or dict(landed, **read.landed) != landed) -%}
@@ -82,7 +85,7 @@
 {#- With a condition, offsets would count as landed whose messages are not in the table. -#}
 {%- macro _require_call_alone(sql, source) -%}
     {%- set call = spark_cdc.spark__kafka_messages(none) if 'kafka' in source else spark_cdc.spark__file_messages(none) -%}
-    {%- if sql.split() != call.split() -%}
+    {%- if modules.re.sub('--[^\n]*', ' ', sql).split() != modules.re.sub('--[^\n]*', ' ', call).split() -%}
         {%- do spark_cdc._raise(
             'cdc_landing', 'sql', 'one call of spark_cdc.kafka_messages or spark_cdc.file_messages and nothing else',
             'a query with more in it', 'Put a condition into a view over this model.'
@@ -117,24 +120,31 @@ select
 where false
 {%- endmacro -%}
 
-{#- A full refresh reads the source once more, which may have deleted what the table still has. -#}
+{#-
+    A full refresh reads the source once more, which may have deleted what the table still has: by age, by compaction, or with the
+    topic. So each message of the table is looked for.
+-#}
 {%- macro _refuse_to_lose_messages(relation, read) -%}
     {%- if spark_cdc._is_named_in('spark_cdc__allow_history_loss') -%}{{- return(none) -}}{%- endif -%}
-    {%- set starts, places = {}, [] -%}
+    {%- set places = [] -%}
     {%- if read.source == 'files' -%}
         {%- set query = 'select distinct file from ' ~ relation ~ ' where file not in (select file from (' ~ read.found ~ '))' -%}
         {%- for row in run_query(query).rows -%}
             {%- do places.append(row[0]) -%}
         {%- endfor -%}
     {%- else -%}
-        {%- for range in read.ranges -%}
-            {%- do starts.update({range.topic ~ ':' ~ range.partition: range.from}) -%}
-        {%- endfor -%}
-        {%- for row in run_query('select topic, partition, min(offset) from ' ~ relation ~ ' group by topic, partition').rows -%}
-            {%- set start = starts.get(row[0] ~ ':' ~ row[1] | int) -%}
-            {%- if start is none or start > row[2] | int -%}
-                {%- do places.append('topic ' ~ row[0] ~ ', partition ' ~ row[1] | int ~ ', offset ' ~ row[2] | int) -%}
-            {%- endif -%}
+        {%- set query -%}
+            select topic, partition, min(offset)
+            from {{ relation }} as landed
+            {%- if read.parts %}
+            left anti join {{ spark_cdc._landing_view('kafka') }} as found
+                on {{ spark_cdc._same_key(['topic', 'partition', 'offset', 'timestamp'], 'landed', 'found') }}
+            {%- endif %}
+            group by topic, partition
+            order by topic, partition
+        {%- endset -%}
+        {%- for row in run_query(query).rows -%}
+            {%- do places.append('topic ' ~ row[0] ~ ', partition ' ~ row[1] | int ~ ', offset ' ~ row[2] | int) -%}
         {%- endfor -%}
     {%- endif -%}
     {%- if places -%}
@@ -151,7 +161,9 @@ where false
 {#- An append never conflicts with another one: two runs at once land the same offsets twice, and the second one to end finds out. -#}
 {%- macro _own_landing_commit(relation, file_format, computed_from, is_first) -%}
     {%- if is_first -%}
-        {{- return(spark_cdc._commits(relation, file_format)[0].id) -}}
+        {#- Iceberg may write no snapshot for a table without rows. -#}
+        {%- set commits = spark_cdc._commits(relation, file_format) -%}
+        {{- return(commits[0].id if commits else none) -}}
     {%- endif -%}
     {%- set commits = spark_cdc._new_commits(relation, file_format, computed_from) -%}
     {%- if commits is none or commits | length > 1 -%}

@@ -23,22 +23,30 @@
     state           append, nothing_new or rebuild
     rebuilt_for     the names of the differences for which the log is rebuilt
     read_positions  what an append has read: see `_positions_after`; none if that is not known
+    run             the command: a program that runs several of dbt's commands on one manifest keeps its graph
 -#}
 {%- macro _note_state(state, rebuilt_for=[], read_positions=none) -%}
     {%- if spark_cdc._is_run() and model.unique_id in graph.nodes -%}
         {%- do graph.nodes[model.unique_id].setdefault('spark_cdc.states', []).append(
-            {'state': state, 'rebuilt_for': rebuilt_for, 'read_positions': read_positions}
+            {'run': invocation_id, 'state': state, 'rebuilt_for': rebuilt_for, 'read_positions': read_positions}
         ) -%}
     {%- endif -%}
 {%- endmacro -%}
 
 {#- The same for the materialization. A model that calls the macros several times has nothing new only if each call says so. -#}
 {%- macro _noted_state(is_first) -%}
-    {%- set noted = graph.nodes[model.unique_id].get('spark_cdc.states', []) -%}
+    {%- set noted = graph.nodes[model.unique_id].get('spark_cdc.states', []) | selectattr('run', 'equalto', invocation_id) | list -%}
     {%- set rebuilds = noted | selectattr('state', 'equalto', 'rebuild') | list -%}
     {%- set has_nothing_new = noted and noted | rejectattr('state', 'equalto', 'nothing_new') | list == [] -%}
     {%- if is_first -%}
         {{- return({'state': 'first_build', 'rebuilt_for': [], 'read_positions': none}) -}}
+    {%- elif rebuilds and rebuilds | length < noted | length -%}
+        {#- The others' queries have their new rows alone, and would replace all that the log has of them. -#}
+        {%- do exceptions.raise_compiler_error(
+            'spark_cdc.cdc_append: model ' ~ model.name ~ ' calls spark_cdc.changes several times, and one of the calls declares '
+            ~ rebuilds[0].rebuilt_for | join(', ') ~ ' otherwise than the table. Rebuild it: dbt run --full-refresh --select '
+            ~ model.name ~ '+'
+        ) -%}
     {%- elif rebuilds -%}
         {{- return(rebuilds[0]) -}}
     {%- endif -%}

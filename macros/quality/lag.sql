@@ -233,9 +233,13 @@ left join unapplied
         {%- for node in spark_cdc._models_upstream(relation, 'messages') if node.depends_on.nodes | length == 1 -%}
             {%- set id = node.depends_on.nodes[0] -%}
             {%- set raw = spark_cdc._raw_columns(node.config.meta['spark_cdc.raw_columns']) -%}
+            {%- set of_topics = spark_cdc._topics_condition(
+                node.config.meta['spark_cdc.raw_columns'], node.config.meta.get('spark_cdc.topics')
+            ) -%}
             {%- do queries.append(
                 'select ' ~ raw.topic ~ ' as topic, ' ~ raw.partition ~ ' as partition, ' ~ raw.offset ~ ' as offset, ' ~ raw.timestamp
                 ~ ' as timestamp from ' ~ (graph.sources.get(id) or graph.nodes[id]).relation_name
+                ~ (' where ' ~ of_topics if of_topics else '')
             ) -%}
         {%- endfor -%}
     {%- endfor -%}

@@ -29,6 +29,8 @@ _KAFKA_ERROR = re.compile(r"org\.apache\.kafka\.(?:common\.errors|clients[\w.]*)
 _TIMED_OUT = re.compile(r"java\.util\.concurrent\.(TimeoutException): ?([^\n]*)")
 # Exceptions whose messages have names, paths and addresses, and never the value of an option.
 _SAFE = ("org.apache.kafka.common.errors.", "java.nio.file.", "java.net.")
+# Of a cluster whose topics have no ids yet.
+_NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 ADMIN_TIMEOUTS = {"default.api.timeout.ms": "15000", "request.timeout.ms": "10000", "retries": "3"}
 
 
@@ -109,7 +111,13 @@ def _offsets(session: SparkSession, question: dict[str, Any]) -> list[tuple[str,
         with suppress(Exception):
             admin.close(jvm.java.time.Duration.ofSeconds(2))
     return [
-        (topic, described[topic].topicId().toString(), partition, earliest[place], latest[place])
+        (
+            topic,
+            str(described[topic].topicId().toString()).replace(_NO_ID, ""),
+            partition,
+            earliest[place],
+            latest[place],
+        )
         for place in sorted(places)
         for topic, partition in [place]
     ]

@@ -116,7 +116,7 @@ def test_the_page_s_models_land(
     project: Project, kafka: Client, broker: Broker, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = (REPOSITORY / "docs/how-to/land-a-topic.md").read_text()
-    from_kafka, from_files = re.findall(r"```sql\n-- models/landing/shop/raw_shop.sql\n(.*?)```", page, re.S)
+    from_kafka, from_files = re.findall(r"```sql\n(-- models/landing/shop/raw_shop.sql\n.*?)```", page, re.S)
     line = re.findall(r"```json\n(.*?)```", page, re.S)[0]
     exports = project.folder / "of_the_page"
     exports.mkdir()
@@ -239,6 +239,7 @@ def test_a_recreated_topic_stops_until_it_is_named(
     assert "topic again was deleted and created again: Kafka has another id for it" in said["again"]
     assert "--vars '{spark_cdc__land_recreated_topics: [again]}'" in said["again"]
     assert "partition 0 ends at offset 1, and model shorter has landed it up to offset 1" in said["shorter"]
+    assert "would lose messages that Kafka no longer has" in land("again", "--full-refresh", fails=True)
     assert texts_of(lake, "again") == texts_of(lake, "shorter") == ["a", "b"]
 
     def dies(_: Callable[[], None]) -> None:
@@ -249,9 +250,11 @@ def test_a_recreated_topic_stops_until_it_is_named(
         "--vars",
         "{spark_cdc__land_recreated_topics: [again, shorter], spark_cdc__allow_history_loss: [shorter]}",
     ]
+    # Of the topic that was deleted: the new one has its own offsets, also after a run that died.
+    beginning = {"startingOffsets": '{"again": {"0": 1}}'}
     with before_the_append(dies):
-        land("again", *named, fails=True)
-    assert land("again", *named) == "3 messages of 1 partition landed"
+        land("again", *named, fails=True, **beginning)
+    assert land("again", *named, **beginning) == "3 messages of 1 partition landed"
     assert land("again", *named) == "nothing new"
     assert land("shorter", *named) == "1 message of 1 partition landed"
     assert sorted(texts_of(lake, "shorter")) == ["A", "a", "b"]

@@ -99,6 +99,9 @@ def test_wrong_options_are_named(library: MacroLibrary, options: Any, said: str)
         ("kafka.sasl.jaas.config", 'x.PlainLoginModule required username="u" password="SECRET";'),
         ("kafka.sasl.jaas.config", "x.OAuthBearerLoginModule required clientId='u' clientSecret='SECRET';"),
         ("kafka.sasl.jaas.config", "x.ScramLoginModule required username=u password=SECRET;"),
+        ("kafka.sasl.jaas.config", 'x.PlainLoginModule required username="u" password="$SECRET";'),
+        ("kafka.sasl.jaas.config", 'x.PlainLoginModule required username="u" password="${env:A}SECRET";'),
+        ("kafka.sasl.jaas.config", 'x.LoginModule required apiKey="SECRET";'),
         ("kafka.ssl.keystore.password", "SECRET"),
         ("kafka.ssl.key.password", "SECRET${env:A}"),
         ("kafka.ssl.keystore.key", "SECRET"),
@@ -118,6 +121,7 @@ def test_references_are_allowed_in_the_place_of_secrets(library: MacroLibrary) -
     kerberos = 'com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true keyTab="/etc/u.keytab";'
     for name, value in [
         ("kafka.sasl.jaas.config", login),
+        ("kafka.sasl.jaas.config", login.replace("password=", "password = ")),
         ("kafka.sasl.jaas.config", "${env:KAFKA_LOGIN}"),
         ("kafka.sasl.jaas.config", kerberos),
         ("kafka.ssl.key.password", "${dir:/run/secrets:key}"),

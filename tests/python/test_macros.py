@@ -6,8 +6,10 @@ import dataclasses
 import re
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
+import jinja2
 import pytest
 from dbt.artifacts.resources.v1.model import ModelConfig
 from dbt_spark_cdc.macros import CompilerError, MacroLibrary
@@ -16,6 +18,7 @@ from dbt_spark_cdc.project import project_root
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+REPOSITORY = Path(__file__).resolve().parents[2]
 COLUMNS = {"id": "bigint", "name": "string"}
 
 
@@ -265,3 +268,63 @@ def test_a_text_with_signs_is_a_regular_expression_of_topics(library: MacroLibra
 def test_topics_are_texts(library: MacroLibrary, topics: object) -> None:
     with pytest.raises(CompilerError, match=r"argument `topics` must be a topic or a list of topics; got"):
         library.call("_require_topics", "messages", topics)
+
+
+def noted_state(notes: list[dict[str, Any]], is_first: bool = False) -> dict[str, Any]:
+    """What `cdc_append` makes of the notes of one model in a run of the id `now`."""
+
+    def give(value: Any) -> None:
+        raise Given(value)
+
+    class Given(Exception):
+        pass
+
+    def refuse(sentence: str) -> None:
+        raise CompilerError(sentence)
+
+    environment = jinja2.Environment(extensions=["jinja2.ext.do"])
+    source = (REPOSITORY / "macros/progress/run_state.sql").read_text(encoding="utf-8")
+    template = environment.from_string(source)
+    context = template.new_context(
+        {
+            "return": give,
+            "exceptions": SimpleNamespace(raise_compiler_error=refuse),
+            "graph": SimpleNamespace(nodes={"m": {"spark_cdc.states": notes}}),
+            "model": SimpleNamespace(unique_id="m", name="m"),
+            "invocation_id": "now",
+        }
+    )
+    list(template.root_render_func(context))
+    try:
+        context.vars["_noted_state"](is_first)
+    except Given as given:
+        return given.args[0]
+    raise AssertionError("it returned nothing")
+
+
+def note(state: str, run: str = "now", **others: Any) -> dict[str, Any]:
+    return {"run": run, "state": state, "rebuilt_for": [], "read_positions": None} | others
+
+
+def test_a_state_is_that_of_this_run() -> None:
+    """A program may run several of dbt's commands on one manifest, and its graph keeps the notes."""
+    earlier = note("rebuild", run="before", rebuilt_for=["price"])
+    assert noted_state([earlier, note("append", read_positions={"text": "p"})])["state"] == "append"
+    assert noted_state([earlier, note("nothing_new")])["state"] == "nothing_new"
+    assert noted_state([note("rebuild", rebuilt_for=["price"])])["rebuilt_for"] == ["price"]
+    assert noted_state([note("rebuild", rebuilt_for=["price"])], is_first=True)["state"] == "first_build"
+
+
+def test_several_calls_in_one_model_are_one_state() -> None:
+    one = note("append", read_positions={"text": "p"})
+    assert noted_state([one])["read_positions"] == {"text": "p"}
+    assert noted_state([one, note("nothing_new")]) == {
+        "state": "append", "rebuilt_for": [], "read_positions": None,
+    }  # fmt: skip
+    assert noted_state([note("nothing_new"), note("nothing_new")])["state"] == "nothing_new"
+    with pytest.raises(CompilerError) as refused:
+        noted_state([note("rebuild", rebuilt_for=["region"]), one])
+    assert str(refused.value) == (
+        "spark_cdc.cdc_append: model m calls spark_cdc.changes several times, and one of the calls declares region otherwise than "
+        "the table. Rebuild it: dbt run --full-refresh --select m+"
+    )

@@ -67,9 +67,16 @@
 {%- macro _commits(relation, file_format) -%}
     {%- set commits = [] -%}
     {%- if file_format == 'iceberg' -%}
-        {#- a letter before the number, so that dbt keeps it as a text -#}
+        {#-
+            A letter before the number, so that dbt keeps it as a text. After a rollback the history still has the commits that it
+            took back; nothing that they note is in the table.
+        -#}
         {%- set query -%}
-            select concat('s', snapshot_id) from {{ relation }}.history order by made_current_at desc limit 50
+            select concat('s', snapshot_id)
+            from {{ relation }}.history
+            where is_current_ancestor
+            order by made_current_at desc
+            limit 50
         {%- endset -%}
         {%- for row in run_query(query).rows -%}
             {%- do commits.append({'id': row[0][1:]}) -%}

@@ -112,6 +112,25 @@ def test_a_topic_lands_once(land: Callable[..., str], kafka: Client, lake: Lake)
     assert second["value"] is None
 
 
+def test_what_a_rollback_took_back_lands_again(land: Callable[..., str], kafka: Client, lake: Lake) -> None:
+    """Also after one to a commit that only moved rows: it names no state of its own."""
+    if lake.file_format != "iceberg":
+        pytest.skip("a restore of Delta is a commit like any other")
+    kafka.create("back")
+    kafka.produce("back", ["a"])
+    land("back")
+    lake.spark.sql(
+        "call lake.system.rewrite_data_files(table => 'landing.back', options => map('rewrite-all', 'true'))"
+    )
+    [moved] = lake.rows("select snapshot_id from landing.back.snapshots where operation = 'replace'")
+    kafka.produce("back", ["b"])
+    assert land("back") == "1 message of 1 partition landed"
+    lake.spark.sql(f"call lake.system.rollback_to_snapshot('landing.back', {moved['snapshot_id']})")
+    assert texts_of(lake, "back") == ["a"]
+    assert land("back") == "1 message of 1 partition landed"
+    assert texts_of(lake, "back") == ["a", "b"]
+
+
 def test_the_page_s_models_land(
     project: Project, kafka: Client, broker: Broker, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:

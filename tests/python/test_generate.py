@@ -12,9 +12,21 @@ import pytest
 from click.testing import CliRunner, Result
 from dbt_spark_cdc.cli import main
 from dbt_spark_cdc.decode import UsageError
-from dbt_spark_cdc.generate.ddl import Declared, declared
+from dbt_spark_cdc.generate.ddl import Declared, Statement, declared
 from dbt_spark_cdc.generate.files import project_files
-from dbt_spark_cdc.generate.plan import Column, Plan, Table, matches, model_name, put_names
+from dbt_spark_cdc.generate.plan import (
+    DOES_NOT_FIT,
+    NO_TYPE,
+    ONLY_NULLS,
+    SHARDS_DIFFER,
+    Column,
+    Plan,
+    Table,
+    matches,
+    model_name,
+    put_names,
+)
+from dbt_spark_cdc.generate.reading import JINJA, _not_declarable
 from dbt_spark_cdc.generate.routes import load, routed
 from dbt_spark_cdc.generate.types import Shapes, guessed, joined
 from dbt_spark_cdc.generate.writing import STATE, Outcome, State, merged, outcome, read_state, write
@@ -62,28 +74,107 @@ def test_a_guess_holds_every_value(
         ("decimal(38,0)", "decimal(20,4)", "string"),
         ("date", "bigint", "string"),
         ("string", "bigint", "string"),
+        ("int", "bigint", "bigint"),
+        ("int", "decimal(20,4)", "decimal(20,4)"),
+        ("bigint", "decimal(12,2)", "decimal(21,2)"),
+        ("timestamp_ntz from microseconds", "bigint", "string"),
     ],
 )
 def test_a_guess_also_holds_the_values_of_the_run_before(before: str, now: str, expected: str) -> None:
     assert joined(before, now) == expected
 
 
+def read(*texts: str, dialect: str | None = "mysql", table: str | None = None) -> dict[Any, Declared]:
+    return declared(Statement("shop", table, text, dialect) for text in texts)
+
+
 def test_statements_name_types_and_keys() -> None:
-    found = declared([
-        ("shop", "create table a (id int unsigned, b decimal(12,3), c enum('x','y'), d varchar(9), primary key (id, b))"),
-        ("shop", "alter table a add column e datetime(6), modify b bigint, drop column d"),
-        (None, "create table shop.b (x float primary key, t timestamp, m bit(3), n decimal(60,2), o decimal)"),
-        ("shop", "create table c like a"),
-        ("shop", "alter table b rename column x to y"),
-        ("shop", "this is no statement"),
-        ("shop", "vacuum full"),
-        ("shop", "create view v as select 1"),
-    ])  # fmt: skip
+    found = read(
+        "create table a (id int unsigned, b decimal(12,3), c enum('x','y'), d varchar(9), primary key (id, b))",
+        "alter table a add column e datetime(6), modify B bigint, drop column d",
+        "create table crm.b (x float primary key, t timestamp, m bit(3), n decimal(60,2), o decimal)",
+        "create table c like a",
+        "alter table crm.b rename column x to y",
+        "this is no statement",
+        "create view v as select 1",
+    )
     assert found == {
         ("shop", "a"): Declared({"id": "bigint", "b": "bigint", "c": "string", "e": "timestamp_ntz"}, None),
-        ("shop", "b"): Declared({"n": "string"}, None),
+        ("crm", "b"): Declared({"n": "string"}, None),
     }
-    assert declared([("s", "create table k (a int, b int, primary key (b, a))")])["s", "k"].key == ["b", "a"]
+    assert read("create table k (a int, b int, primary key (b, A))")["shop", "k"].key == ["b", "a"]
+
+
+def test_a_key_column_of_an_unknown_type_is_of_the_key() -> None:
+    text = "create table k (at timestamp, b int, primary key (b, at)) engine=InnoDB partition by hash(b)"
+    assert read(text)["shop", "k"] == Declared({"b": "int"}, ["b", "at"])
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("alter table k add c int", ["a"]),
+        ("alter table k modify a bigint", ["a"]),
+        ("alter table k change a z bigint", None),
+        ("alter table k drop column b", None),
+        ("alter table k add c int, drop primary key, add primary key (c)", None),
+        ("alter table k add constraint p unique (b)", None),
+    ],
+)
+def test_a_key_stays_if_a_statement_only_adds_or_changes_columns(text: str, key: list[str] | None) -> None:
+    assert read("create table k (a int primary key, b int)", text)["shop", "k"].key == key
+
+
+def test_what_may_have_done_nothing_is_skipped_and_what_ends_a_table_clears_it() -> None:
+    create = "create table k (a int primary key)"
+    kept = {("shop", "k"): Declared({"a": "int"}, ["a"])}
+    for text in (
+        "create table if not exists k (a date)",
+        "create temporary table k (a date)",
+        "drop temporary table k",
+        "drop table if exists k",
+        "truncate table k",
+        "create index i on k (a)",
+    ):
+        assert read(create, text, table="k") == kept, text
+    for text in (
+        "drop table k",
+        "rename table k to l",
+        "alter table k rename to l",
+        "create table k like other",
+    ):
+        assert read(create, text) == {}, text
+    assert read(create, create.replace("k", "l"), "rename table k to l") == {}
+    # It says nothing that can be read: of its message's table nothing is certain any more.
+    unknown = "alter table k frobnicate a"
+    assert (read(create, unknown), read(create, unknown, table="k")) == (kept, {})
+
+
+@pytest.mark.parametrize(
+    ("dialect", "type_", "expected"),
+    [
+        ("oracle", "date", "timestamp_ntz"),
+        ("oracle", "number(10)", "decimal(10,0)"),
+        ("oracle", "number(10,2)", "decimal(10,2)"),
+        ("oracle", "number", None),
+        ("oracle", "integer", "decimal(38,0)"),
+        ("oracle", "float", None),
+        ("postgres", "serial", "int"),
+        ("postgres", "bigserial", "bigint"),
+        ("postgres", "text[]", None),
+        ("postgres", "timestamp(3) without time zone", "timestamp_ntz"),
+        ("mysql", "serial", "decimal(20,0)"),
+        ("mysql", "bool", "tinyint"),
+        ("tsql", "tinyint", "smallint"),
+        ("tsql", "timestamp", None),
+        # A date or a time: the dialects that read the statement disagree.
+        (None, "date", None),
+        (None, "varchar(3)", "string"),
+    ],
+)
+def test_a_type_is_one_of_its_database(dialect: str | None, type_: str, expected: str | None) -> None:
+    found = read(f"create table t (a {type_})", dialect=dialect)["shop", "t"]
+    assert found.types == ({} if expected is None else {"a": expected})
 
 
 # ---- names
@@ -92,6 +183,11 @@ def test_statements_name_types_and_keys() -> None:
 def test_a_name_of_a_message_is_no_file_name() -> None:
     assert model_name("../Etc/pass wd") == "etc_pass_wd"
     assert model_name("汉字") == "table"
+    assert (model_name("2024"), model_name("_2024_x"), model_name("on")) == (
+        "table_2024",
+        "table_2024_x",
+        "on",
+    )
     assert (
         matches("orders_*", "orders_1") and not matches("orders_*", "returns") and not matches("a.c", "abc")
     )
@@ -289,6 +385,45 @@ def test_a_name_of_a_message_is_never_code() -> None:
     assert [column["name"] for column in marts["models"][0]["columns"]] == names
 
 
+def test_a_line_never_ends_inside_a_name() -> None:
+    names = ["Order Number", "Line Number"]
+    columns = [Column(name=name, type="bigint") for name in names]
+    its = plan(table("Customer Order Details", "Northwind Traders", key=names, columns=columns))
+    its.tables[0].needs_database = True
+    files = project_files({"shop": its})
+    text = files["models/staging/shop/stg_shop__customer_order_details_changes.sql"]
+    assert text.splitlines()[1:4] == [
+        "{{ spark_cdc.changes(messages=ref('stg_shop__messages'), format='canal', database='Northwind Traders',",
+        "       table='Customer Order Details', key=['Order Number', 'Line Number'],",
+        "       columns={'Order Number': 'bigint', 'Line Number': 'bigint'}) }}",
+    ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["env_var('X')", " ref ( 'a' ) ", "var(x)", "source('a', 'b')\n", "doc(\n1)", "a {{ b", "{% x", "{# x"],
+)
+def test_what_dbt_renders_in_a_test_is_no_name(name: str) -> None:
+    assert JINJA.search(name)
+    assert (
+        _not_declarable(("shop", None, name)) == f"dbt would run its name {name!r}" or not name.isprintable()
+    )
+
+
+def test_a_word_before_a_bracket_is_a_name() -> None:
+    for name in ("price (var)", "ref()", "ref", "a ref('x')", "REF('x')", "refs('x')"):
+        assert not JINJA.search(name), name
+
+
+def test_names_that_yaml_reads_as_values_are_in_quotes() -> None:
+    its = plan(table("on"), table("null"), table("2024"))
+    for path, text in project_files({"shop": its}).items():
+        if path.endswith(".yml"):
+            for model in YAML(typ="safe").load(text).get("models", ()):
+                assert isinstance(model["name"], str), path
+    assert [t.model for t in its.tables] == ["on", "null", "table_2024"]
+
+
 def test_a_table_without_a_key_has_its_changes_only() -> None:
     files = project_files({"shop": plan(table("views", key=[]))})
     assert not [path for path in files if "marts" in path]
@@ -376,10 +511,103 @@ def test_a_guess_becomes_wider_and_a_named_type_stays(project: Path) -> None:
     apply(project, its("why", "bigint"))
     apply(project, its("why", "decimal(20,4)"))
     assert "'x': 'decimal(23,4)'" in (project / CHANGES).read_text()
+    # The values seen need not fit an int.
     apply(project, its(None, "int"))
-    assert "'x': 'int'" in (project / CHANGES).read_text()
+    assert "'x': 'decimal(23,4)'" in (project / CHANGES).read_text()
+    apply(project, its(None, "decimal(30,6)"))
     apply(project, its("why", "string"))
-    assert "'x': 'int'" in (project / CHANGES).read_text()
+    assert "'x': 'decimal(30,6)'" in (project / CHANGES).read_text()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected", "has_notice"),
+    [
+        (("string", DOES_NOT_FIT), ("date", None), ("string", DOES_NOT_FIT), False),
+        (("date", None), ("string", DOES_NOT_FIT), ("string", DOES_NOT_FIT), False),
+        (("int", None), ("bigint", DOES_NOT_FIT), ("bigint", DOES_NOT_FIT), False),
+        (("bigint", None), ("int", DOES_NOT_FIT), ("bigint", None), False),
+        (("string", ONLY_NULLS), ("date", None), ("date", None), False),
+        (("date", None), ("string", ONLY_NULLS), ("date", None), False),
+        (("date", None), ("string", NO_TYPE), ("date", None), False),
+        (("bigint", NO_TYPE), ("int", None), ("bigint", NO_TYPE), False),
+        (("bigint", NO_TYPE), ("bigint", None), ("bigint", None), False),
+        (("bigint", NO_TYPE), ("decimal(12,2)", None), ("decimal(21,2)", NO_TYPE), False),
+        (("bigint", None), ("int", None), ("bigint", None), False),
+        (("int", None), ("bigint", None), ("bigint", None), False),
+        (("date", None), ("string", None), ("string", None), False),
+        (("date", None), ("timestamp_ntz", None), ("date", None), True),
+        (("bigint", None), ("decimal(12,2)", None), ("bigint", None), True),
+        (("int", None), ("string", SHARDS_DIFFER), ("string", SHARDS_DIFFER), False),
+    ],
+)
+def test_a_type_of_two_runs_rejects_no_value_of_either(
+    old: tuple[str, str | None],
+    new: tuple[str, str | None],
+    expected: tuple[str, str | None],
+    has_notice: bool,
+) -> None:
+    def its(type_: str, guess: str | None) -> Plan:
+        return plan(table("orders", key=["x"], columns=[Column(name="x", type=type_, guess=guess)]))
+
+    notices: list[str] = []
+    found = merged(its(*old), its(*new), [], notices)
+    (column,) = found.tables[0].columns
+    assert ((column.type, column.guess), bool(notices)) == (expected, has_notice)
+    # Once more with the same messages: nothing changes.
+    assert merged(found, its(*new), []) == found
+
+
+def test_the_type_of_a_route_counts(project: Path) -> None:
+    def its(type_: str, is_of_route: bool, guess: str | None = None) -> Plan:
+        column = Column(name="x", type=type_, guess=guess, is_of_route=is_of_route)
+        return plan(table("orders", key=["x"], columns=[column]))
+
+    found = merged(its("string", False, DOES_NOT_FIT), its("date", True), [])
+    assert found.tables[0].columns[0].type == "date"
+    notices: list[str] = []
+    found = merged(found, its("bigint", False), [], notices)
+    assert found.tables[0].columns[0].type == "date"
+    assert notices == [
+        "shop.orders: its column x keeps the type date; these messages ask for bigint. A route gives it another type."
+    ]
+    assert merged(found, its("string", False, DOES_NOT_FIT), []).tables[0].columns[0].type == "date"
+
+
+def test_names_in_other_letters_are_one_column(tmp_path: Path, library: Any) -> None:
+    notices: list[str] = []
+    upper = table("orders", key=["ID"], columns=[Column(name=name, type="bigint") for name in ("ID", "new")])
+    found = merged(plan(table("orders")), plan(upper), [], notices).tables[0]
+    assert ([column.name for column in found.columns], found.key) == (["id", "note", "new"], ["id"])
+    sentence = "left out the column ID of shop.{}: a model cannot tell it from id."
+    assert notices == [sentence.format("orders")]
+    shards = [table("orders_1"), table("orders_2", columns=[Column(name="ID", type="date")])]
+    notices = []
+    (shard,) = routed(
+        routes(tmp_path, "route: [{source-table: 'orders_.', sink-table: o}]"), shards, library, notices
+    )
+    assert [(column.name, column.type) for column in shard.columns] == [("id", "bigint"), ("note", "string")]
+    assert notices == [sentence.format("orders_*")]
+
+
+def test_shards_of_several_databases(tmp_path: Path, library: Any) -> None:
+    found = routes(tmp_path, r"route: [{source-table: '.*\.orders', sink-table: o}]")
+    (shard,) = routed(found, [table("orders", "shop_1"), table("orders", "shop_2")], library)
+    text = project_files({"shop": plan(shard)})["models/staging/shop/stg_shop__o_changes.sql"]
+    assert "database='shop_*', table='orders'" in text and shard.table_key == ["_cdc_source_table", "id"]
+    # A star alone reads every database, and `changes` then does not tell the tables apart.
+    with pytest.raises(UsageError, match=r"got `\*\.orders`, which matches every database or schema too"):
+        routed(found, [table("orders", "a"), table("orders", "b")], library)
+
+
+def test_a_part_of_a_name_that_was_needed_once_is_kept(project: Path) -> None:
+    its = table("orders")
+    put_names([its], [table("orders", "old")])
+    apply(
+        project,
+        Plan(source="shop", raw_schema="shop", raw_table="raw", format="canal", dialect=None, tables=[its]),
+    )
+    assert "database='shop'" in (project / CHANGES).read_text()
+    assert apply(project, plan(table("orders"))).changes == []
 
 
 EDITED = """\
@@ -466,7 +694,60 @@ def test_a_file_that_was_there_before_stays(project: Path) -> None:
     assert CHANGES not in paths(found)
     assert found.notices == [f"{CHANGES} was there before, and stays as it is; --overwrite replaces it."]
     assert (project / CHANGES).read_text() == EDITED
-    assert paths(apply(project, plan(with_note("due"))))[CHANGES] == "added to"
+    found = apply(project, plan(with_note("due")))
+    assert CHANGES not in paths(found)
+    assert f"{CHANGES} was there before, and stays as it is; --overwrite replaces it." in found.notices
+    assert (project / CHANGES).read_text() == EDITED
+    assert paths(apply(project, plan(with_note("due")), overwrite=True)) == {CHANGES: "changed"}
+
+
+def test_a_file_that_was_there_before_stays_also_if_it_was_alike(project: Path) -> None:
+    text = project_files({"shop": plan(table("orders"))})[CHANGES]
+    (project / CHANGES).parent.mkdir(parents=True)
+    (project / CHANGES).write_text(text)
+    assert apply(project, plan(table("orders"))).notices == []
+    apply(project, plan(with_note("due")))
+    assert (project / CHANGES).read_text() == text
+
+
+def test_what_an_edited_file_does_not_get_is_said(project: Path) -> None:
+    apply(project, plan(table("orders"), table("lines")))
+    changes, marts = project / CHANGES, project / MARTS
+    changes.write_text(changes.read_text() + "-- mine\n")
+    marts.write_text("# mine\n" + marts.read_text())
+    its = with_note("due")
+    its.columns[0].type, its.needs_database = "decimal(20,0)", True
+    found = apply(project, plan(its, table("lines")))
+    assert paths(found) == {CHANGES: "added to", MARTS: "added to"}
+    assert found.notices == [
+        f"{MARTS} was edited, and this run does not change there: models.orders.columns.id.data_type: decimal(20,0). "
+        "--overwrite replaces the file.",
+        f"{CHANGES} was edited, and this run does not change there: database='shop'; 'id': 'decimal(20,0)'. "
+        "--overwrite replaces the file.",
+    ]
+    # Who writes it there gets no notice.
+    changes.write_text(
+        changes.read_text().replace("'bigint'", '"int"').replace("table=", "database='shop', table=")
+    )
+    its.columns[0].type = "int"
+    its = its.model_copy(
+        update={"left_out": ["due"], "columns": [Column(name="id", type="decimal(22,0)"), its.columns[1]]}
+    )
+    found = apply(project, plan(its))
+    assert [notice for notice in found.notices if CHANGES in notice] == [
+        f"{CHANGES} was edited, and this run does not change there: 'id': 'decimal(22,0)'; without 'due': 'date'. "
+        "--overwrite replaces the file."
+    ]
+
+
+def test_columns_that_cannot_be_put_in_an_edited_model_are_said(project: Path) -> None:
+    apply(project, plan(table("orders")))
+    (project / CHANGES).write_text("{{ spark_cdc.changes(columns=var('columns')) }}\n")
+    found = apply(project, plan(with_note("due")))
+    assert (
+        f"{CHANGES} was edited, and this run does not change there: 'due': 'date'. --overwrite replaces the file."
+        in found.notices
+    )
 
 
 def test_a_table_that_a_route_excludes_leaves_the_lists(project: Path) -> None:
@@ -508,6 +789,60 @@ def test_a_model_name_that_is_taken_asks_for_a_route(project: Path) -> None:
         match=r"option --routes must give the model `orders` another name, because models/core/orders\.sql has it",
     ):
         apply(project, plan(table("orders")))
+
+
+def test_a_table_with_the_name_of_a_file_of_every_plan_asks_for_a_route(project: Path) -> None:
+    for name, path in [
+        ("cdc_run_summary", "models/quality/cdc_run_summary.sql"),
+        ("stg_shop__messages", "models/staging/shop/stg_shop__messages.sql"),
+    ]:
+        with pytest.raises(UsageError) as error:
+            apply(project, plan(table("orders"), table(name)))
+        assert str(error.value) == (
+            f"option --routes must give the model `{name}` another name, because {path} has it; write a route with "
+            f"source-table: 'shop\\.{name}' and sink-table: shop_{name}."
+        )
+
+
+def test_two_sources_with_a_table_of_one_name_ask_for_a_route(project: Path) -> None:
+    apply(project, plan(table("orders")))
+    with pytest.raises(
+        UsageError, match=r"because models/marts/shop/orders\.sql has it.* sink-table: crm_orders\."
+    ):
+        apply(project, plan(table("orders", "crm"), source="crm", format="maxwell"))
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_model_that_was_moved_stays_there(project: Path, overwrite: bool) -> None:
+    apply(project, plan(table("orders")))
+    moved = project / "models" / "core" / "orders.sql"
+    moved.parent.mkdir()
+    (project / "models/marts/shop/orders.sql").rename(moved)
+    for _ in range(2):
+        found = apply(project, plan(table("orders")), overwrite)
+        assert found.changes == []
+        assert found.notices == [
+            "models/marts/shop/orders.sql was moved to models/core/orders.sql, and stays there as it is."
+        ]
+
+
+def test_a_source_of_this_name_elsewhere_is_said(project: Path) -> None:
+    own = project / "models" / "sources.yml"
+    own.parent.mkdir()
+    (own.parent / "broken.yml").write_text("a: [")
+    own.write_text("sources: [{name: shop, tables: [{name: other}]}]")
+    ours = "models/staging/shop/_shop__sources.yml"
+    own.write_text("sources: [{name: shop, tables: [{name: raw}]}]")
+    for _ in range(2):
+        found = apply(project, plan(table("orders")))
+        assert ours not in paths(found)
+        assert found.notices == [
+            "models/sources.yml has a source shop, too.",
+            f"{ours} is not written, because models/sources.yml has the table raw of it.",
+        ]
+    own.write_text("sources: [{name: shop, tables: [{name: other}]}]")
+    found = apply(project, plan(table("orders")))
+    assert (paths(found), found.notices) == ({ours: "new"}, ["models/sources.yml has a source shop, too."])
 
 
 def test_a_folder_without_a_project_and_a_broken_plan_are_errors(project: Path) -> None:

@@ -101,6 +101,37 @@ def ddl(text: str | None, dialect: str | None) -> Ddl | None:
     return found.pop() if len(found) == 1 else UNKNOWN
 
 
+def primary_key(text: str, dialect: str) -> list[str] | None:
+    """Return the primary key of a CREATE TABLE, [] if it has none, None if `ddl` does not read it.
+
+    >>> primary_key("CREATE TABLE t (a int, b int, PRIMARY KEY (b, a))", "mysql")
+    ['b', 'a']
+    """
+    from sqlglot import exp
+
+    found = _ddl(text, dialect)
+    if found.action != "create" or found.columns is None:
+        return None
+    tree = _Statement(text, dialect).without_options().tree()
+    keys = [
+        [part.name]
+        for part in tree.this.expressions
+        if isinstance(part, exp.ColumnDef)
+        and any(isinstance(each.kind, exp.PrimaryKeyColumnConstraint) for each in part.constraints)
+    ]
+    keys += [
+        [name.name for name in key.expressions]
+        for part in tree.this.expressions
+        if not isinstance(part, exp.ColumnDef)
+        for key in part.find_all(exp.PrimaryKey)
+    ]
+    # A key's column has the letters of its definition.
+    names = {column.name.lower(): column.name for column in found.columns}
+    if len(keys) > 1 or not all(name.lower() in names for key in keys for name in key):
+        return None
+    return [names[name.lower()] for key in keys for name in key]
+
+
 @functools.lru_cache(maxsize=1024)
 def _ddl(text: str, dialect: str) -> Ddl:
     import sqlglot  # noqa: F401  a missing package is an error, and no unknown statement

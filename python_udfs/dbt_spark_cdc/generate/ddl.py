@@ -1,18 +1,17 @@
-"""CREATE TABLE and ALTER TABLE in messages: the types and keys that they name, as sqlglot reads them."""
+"""CREATE TABLE and ALTER TABLE in messages: the types and keys that they name, as `cdc_ddl` reads them."""
 
 from __future__ import annotations
 
-import logging
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-import sqlglot
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
-logging.getLogger("sqlglot").setLevel(logging.ERROR)
+from dbt_spark_cdc.functions.ddl import DIALECTS, UNKNOWN, Ddl, ddl, primary_key
 
-# A statement of another database mostly does not parse, and is then left out.
-DIALECTS = ("mysql", "postgres", "oracle", "tsql")
 _T = exp.DataType.Type
 _TYPES = {
     _T.TINYINT: "tinyint",
@@ -44,101 +43,138 @@ _TEXTS = {
     *(_T.TINYTEXT, _T.MEDIUMTEXT, _T.LONGTEXT, _T.JSON, _T.JSONB, _T.UUID, _T.ENUM, _T.SET),
 }
 _MOST_DIGITS = 38
+# Where a database means something else by the name of a type; None if no type holds all of its values.
+_OF_DIALECT = {
+    ("mysql", _T.BOOLEAN): "tinyint",
+    ("mysql", _T.SERIAL): "decimal(20,0)",
+    ("oracle", _T.DATE): "timestamp_ntz",
+    ("oracle", _T.FLOAT): None,
+    ("oracle", _T.INT): "decimal(38,0)",
+    ("oracle", _T.SMALLINT): "decimal(38,0)",
+    ("postgres", _T.SMALLSERIAL): "smallint",
+    ("postgres", _T.SERIAL): "int",
+    ("postgres", _T.BIGSERIAL): "bigint",
+}
+_TEMPORARY = re.compile(
+    r"\s*(?:create|drop)\s+(?:(?:global|local|private)\s+)?temp(?:orary)?\b", re.IGNORECASE
+)
+# With one of these words an ALTER TABLE may change the key.
+_OF_A_KEY = re.compile(r"\b(?:primary|key|constraint)\b", re.IGNORECASE)
+
+
+class Statement(NamedTuple):
+    """A statement with the database or schema, the table and the SQL dialect that its message names."""
+
+    qualifier: str | None
+    table: str | None
+    text: str
+    dialect: str | None
+
+
+# The qualifier and the name of a table.
+Name = tuple[str | None, str]
 
 
 @dataclass
 class Declared:
     """What the statements of one table say, the later ones over the earlier ones."""
 
+    # By the names of the columns in small letters.
     types: dict[str, str] = field(default_factory=dict)
     # None if no statement, or not for certain, says it.
     key: list[str] | None = None
 
 
-def declared(statements: Iterable[tuple[str | None, str]]) -> dict[tuple[str | None, str], Declared]:
-    """Read statements in their order; each has the database of its message. A name is (qualifier, table).
+def declared(statements: Iterable[Statement]) -> dict[Name, Declared]:
+    """Read statements in their order.
 
-    >>> [found] = declared([("shop", "create table a (id int primary key, x decimal(9,2))")]).values()
+    >>> text = "create table a (id int primary key, x decimal(9,2))"
+    >>> [found] = declared([Statement("shop", None, text, "mysql")]).values()
     >>> found.types, found.key
     ({'id': 'int', 'x': 'decimal(9,2)'}, ['id'])
     """
-    tables: dict[tuple[str | None, str], Declared] = {}
-    for database, text in statements:
-        for statement in _parsed(text):
-            if isinstance(statement, exp.Create) and statement.kind == "TABLE":
-                _create(statement, database, tables)
-            elif isinstance(statement, exp.Alter):
-                _alter(statement, database, tables)
+    tables: dict[Name, Declared] = {}
+    for statement in statements:
+        found = ddl(statement.text, statement.dialect)
+        # A conditional statement may have done nothing, and a temporary table is not the source's.
+        if found is None or found.is_conditional or _TEMPORARY.match(statement.text):
+            continue
+        if found == UNKNOWN:
+            # It may have changed the table of its message; without one it changes nobody knows what.
+            if statement.table is not None:
+                tables.pop((statement.qualifier, statement.table), None)
+            continue
+        if found.action == "create":
+            _create(found, statement, tables)
+        elif found.action in ("alter", "rename", "drop"):
+            _change(found, statement, tables)
     return tables
 
 
-def _parsed(text: str) -> list[exp.Expression]:
-    """Return the statements of a text in the first dialect that reads it whole."""
-    for dialect in DIALECTS:
-        try:
-            found = [statement for statement in sqlglot.parse(text, dialect=dialect) if statement is not None]
-        except (sqlglot.ParseError, sqlglot.TokenError, RecursionError):
+def _name(qualifier: str | None, name: str, statement: Statement) -> Name:
+    return (qualifier or statement.qualifier or "").rsplit(".", 1)[-1] or None, name
+
+
+def _create(found: Ddl, statement: Statement, tables: dict[Name, Declared]) -> None:
+    for table in found.tables or ():
+        name = _name(table.qualifier, table.name, statement)
+        tables.pop(name, None)
+        if found.columns is not None:  # else as another table, or as a query
+            tables[name] = its = Declared(key=_key(found, statement))
+            for column in found.columns:
+                _put(its, column.name, column.type, found, statement)
+
+
+def _change(found: Ddl, statement: Statement, tables: dict[Name, Declared]) -> None:
+    for table in found.tables or ():
+        name = _name(table.qualifier, table.name, statement)
+        if found.action == "drop" or table.new_name is not None:
+            tables.pop(name, None)
+            if table.new_name is not None:
+                qualifier, _, renamed = table.new_name.rpartition(".")
+                tables.pop(_name(qualifier or table.qualifier, renamed, statement), None)
             continue
-        if not any(isinstance(statement, exp.Command) for statement in found):
-            return found
-    return []
+        its = tables.setdefault(name, Declared())
+        columns = found.columns or ()
+        for column in columns:
+            for gone in (column.old_name, column.name if column.change == "drop" else None):
+                its.types.pop((gone or "").lower(), None)
+            if column.change == "rename":
+                its.types.pop(column.name.lower(), None)
+            elif column.type is not None:
+                _put(its, column.name, column.type, found, statement)
+        keeps_names = all(c.change in ("add", "change") and c.old_name is None for c in columns)
+        if not columns or not keeps_names or _OF_A_KEY.search(statement.text):
+            its.key = None
 
 
-def _name(table: exp.Table, database: str | None) -> tuple[str | None, str]:
-    return table.db or database, table.name
+def _dialects(found: Ddl, statement: Statement) -> list[str]:
+    """Return the dialects in which the statement is what was found."""
+    if statement.dialect is not None:
+        return [statement.dialect]
+    return [dialect for dialect in DIALECTS if ddl(statement.text, dialect) == found]
 
 
-def _create(
-    statement: exp.Create, database: str | None, tables: dict[tuple[str | None, str], Declared]
-) -> None:
-    schema = statement.this
-    if not isinstance(schema, exp.Schema) or not isinstance(schema.this, exp.Table):
-        return  # as another table, or as a query
-    found = Declared(key=[])
-    for part in schema.expressions:
-        if isinstance(part, exp.ColumnDef):
-            _put(found, part)
-            if any(isinstance(c.kind, exp.PrimaryKeyColumnConstraint) for c in part.constraints):
-                found.key = [part.name]
-        for key in part.find_all(exp.PrimaryKey):
-            found.key = [name.name for name in key.find_all(exp.Identifier)]
-    if not set(found.key or ()) <= found.types.keys():
-        found.key = None
-    tables[_name(schema.this, database)] = found
+def _key(found: Ddl, statement: Statement) -> list[str] | None:
+    keys = [primary_key(statement.text, dialect) for dialect in _dialects(found, statement)]
+    return keys[0] if all(key == keys[0] for key in keys) else None
 
 
-def _alter(
-    statement: exp.Alter, database: str | None, tables: dict[tuple[str | None, str], Declared]
-) -> None:
-    if not isinstance(statement.this, exp.Table):
-        return
-    found = tables.setdefault(_name(statement.this, database), Declared())
-    for action in statement.args.get("actions") or ():
-        if isinstance(action, exp.ColumnDef):
-            _put(found, action)
-        elif isinstance(action, exp.ModifyColumn):
-            if action.args.get("rename_from"):
-                found.types.pop(action.args["rename_from"].name, None)
-                found.key = None
-            _put(found, action.this)
-        else:
-            # What else it may do to a column's type or to the key is not read: neither is certain any more.
-            for name in action.find_all(exp.Identifier):
-                found.types.pop(name.name, None)
-            found.key = None
-
-
-def _put(found: Declared, column: exp.ColumnDef) -> None:
-    kind = column.kind
-    if not isinstance(kind, exp.DataType):
-        return
-    found.types.pop(column.name, None)
-    spark_type = _spark_type(kind)
+def _put(its: Declared, column: str, type_: str | None, found: Ddl, statement: Statement) -> None:
+    its.types.pop(column.lower(), None)
+    types = {_spark_type(type_ or "", dialect) for dialect in _dialects(found, statement)}
+    spark_type = types.pop() if len(types) == 1 else None
     if spark_type is not None:
-        found.types[column.name] = spark_type
+        its.types[column.lower()] = spark_type
 
 
-def _spark_type(kind: exp.DataType) -> str | None:
+def _spark_type(text: str, dialect: str) -> str | None:
+    try:
+        kind = exp.DataType.build(text, dialect=dialect)
+    except (SqlglotError, ValueError):
+        return None
+    if (dialect, kind.this) in _OF_DIALECT:
+        return _OF_DIALECT[dialect, kind.this]
     if kind.this in _TEXTS:
         return "string"
     if kind.this in (_T.DECIMAL, _T.UDECIMAL):

@@ -32,7 +32,7 @@ def project_files(plans: Mapping[str, Plan]) -> dict[str, str]:
 def _staging(plan: Plan) -> dict[str, str]:
     folder = f"models/staging/{plan.source}"
     files = {
-        f"{folder}/_{plan.source}__sources.yml": _sources(plan),
+        plan.sources_file: _sources(plan),
         f"{folder}/_{plan.source}__models.yml": _staging_yaml(plan),
         f"{folder}/{plan.messages_model}.sql": _messages(plan),
     }
@@ -62,14 +62,19 @@ def _changes(plan: Plan, table: Table) -> str:
         columns = "{\n" + "".join(f"           {entry},\n" for entry in entries) + "       }"
     # As the docs of shards say, changes of several source tables are stored.
     config = "materialized='cdc_append'" if table.is_of_shards else "materialized='view'"
-    call = textwrap.fill(
-        f"{{{{ spark_cdc.changes({', '.join(arguments)},",
-        WIDTH,
-        subsequent_indent=" " * 7,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    call = _filled("{{ spark_cdc.changes(", arguments, " " * 7)
     return f"{{{{ config({config}) }}}}\n{_comments(table)}{call}\n       columns={columns}) }}}}\n"
+
+
+def _filled(head: str, arguments: Sequence[str], indent: str) -> str:
+    """Put whole arguments on lines, each with its comma: a name's blank is no place to break a line."""
+    lines = [head + arguments[0] + ","]
+    for argument in arguments[1:]:
+        if len(lines[-1]) + len(argument) + 2 <= WIDTH:
+            lines[-1] += f" {argument},"
+        else:
+            lines.append(f"{indent}{argument},")
+    return "\n".join(lines)
 
 
 def _comments(table: Table) -> str:
@@ -187,7 +192,7 @@ models:
 """
     for table in plan.tables:
         text += f"""\
-  - name: {plan.changes_model(table)}
+  - name: {_scalar(plan.changes_model(table))}
     description: {_words(f"Changes of {table.full_name}.")}
     data_tests:
       - spark_cdc.matches_messages
@@ -232,7 +237,7 @@ def _table_yaml(table: Table) -> str:
     key = f"{{key: [{', '.join(map(_scalar, table.table_key))}]}}"
     history = f"{{history: ref('{table.model}_history'), {key[1:]}"
     text = f"""\
-  - name: {table.model}
+  - name: {_scalar(table.model)}
     description: {_words(what)}
     columns:
 """
@@ -248,7 +253,7 @@ def _table_yaml(table: Table) -> str:
     data_tests:
       - spark_cdc.one_row_per_key: {{arguments: {key}}}
       - spark_cdc.current_equals_open_history: {{arguments: {history}}}
-  - name: {table.model}_history
+  - name: {_scalar(f"{table.model}_history")}
     description: {_words(f"Every version of each key of {table.full_name}.")}
 """
     )

@@ -71,7 +71,8 @@ class Generator:
         """Return the files to write; raises UsageError."""
         reader = Reader(spark, self.library, read)
         found = reader.tables()
-        tables = routed(self.routes, found, self.library)
+        notices: list[str] = []
+        tables = routed(self.routes, found, self.library, notices)
         known = self.library.formats()[read.format]
         plan = merged(
             self.state.sources.get(self.target.source),
@@ -85,10 +86,11 @@ class Generator:
                 tables=tables,
             ),
             [table for table in found if table not in tables],
+            notices,
         )
         self._name(plan, found)
         result = outcome(self.target.project, self.state, plan, overwrite)
-        return result._replace(notices=[*read.notices, *reader.notices, *result.notices])
+        return result._replace(notices=[*read.notices, *reader.notices, *notices, *result.notices])
 
     def _name(self, plan: Plan, found: Sequence) -> None:
         before = self.state.sources.get(plan.source)

@@ -12,7 +12,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from dbt_spark_cdc.decode import UsageError
 
 SHARD = "*"
+# Why a type is a guess.
 NO_TYPE = "the messages name no type"
+UNKNOWN_TYPE = "this package does not know the type that the messages name"
+ONLY_NULLS = "no message has a value"
+DOES_NOT_FIT = "a value does not fit the type that the source names"
+SHARDS_DIFFER = "the types of the shards differ"
 
 
 class _Part(BaseModel):
@@ -26,8 +31,9 @@ class Column(_Part):
     type: str
     # As the messages name it, of the newest message.
     source_type: str | None = None
-    # Why the type is a guess; None if the source names it.
+    # Why the type is a guess; None if the source or a route names it.
     guess: str | None = None
+    is_of_route: bool = False
 
     @property
     def shown_guess(self) -> str | None:
@@ -70,7 +76,9 @@ class Table(_Part):
         """Whether one model reads several source tables."""
         if self.name == SHARD:
             return False
-        return any(SHARD in part for part in (self.database, self.schema_name, self.name) if part is not None)
+        # A star alone is no pattern: `changes` then reads every name, and does not tell the tables apart.
+        parts = (self.database, self.schema_name, self.name)
+        return any(part is not None and SHARD in part and part != SHARD for part in parts)
 
     @property
     def table_key(self) -> list[str]:
@@ -93,6 +101,10 @@ class Plan(_Part):
     def messages_model(self) -> str:
         return f"stg_{self.source}__messages"
 
+    @property
+    def sources_file(self) -> str:
+        return f"models/staging/{self.source}/_{self.source}__sources.yml"
+
     def changes_model(self, table: Table) -> str:
         return f"stg_{self.source}__{table.model}_changes"
 
@@ -110,8 +122,9 @@ def put_names(tables: Sequence[Table], found: Iterable[Table]) -> None:
             named[table.name] if SHARD not in table.name else itertools.chain.from_iterable(named.values())
         )
         others = [other for other in alike if matches(table.name, other.name) and not table.covers(other)]
-        table.needs_database = any(not matches(table.database, other.database) for other in others)
-        table.needs_schema = any(not matches(table.schema_name, other.schema_name) for other in others)
+        # Once needed, always: the other table's messages may come again.
+        table.needs_database |= any(not matches(table.database, other.database) for other in others)
+        table.needs_schema |= any(not matches(table.schema_name, other.schema_name) for other in others)
     new = [table for table in tables if not table.model]
     for table in new:
         table.model = model_name(table.name)
@@ -141,6 +154,11 @@ def _clashing(some: Sequence[Table], tables: Sequence[Table]) -> list[Table]:
     return [table for table in some if taken[table.model] > 1]
 
 
+def not_told_apart(column: str, known: str, table: Table) -> str:
+    """Return the sentence about a column that another one's name has in other letters."""
+    return f"left out the column {column} of {table.full_name}: a model cannot tell it from {known}."
+
+
 def matches(pattern: str | None, name: str | None) -> bool:
     """Whether a name of a model's argument, in which a star matches any text, means a name of messages.
 
@@ -155,7 +173,10 @@ def matches(pattern: str | None, name: str | None) -> bool:
 def model_name(text: str) -> str:
     """Return a name for dbt, whose letters are lower: a name of a message is no file name.
 
-    >>> model_name("T Weird.1")
-    't_weird_1'
+    A name that does not begin with a letter is no identifier in SQL.
+
+    >>> model_name("T Weird.1"), model_name("2024")
+    ('t_weird_1', 'table_2024')
     """
-    return re.sub(r"[^a-z0-9_]+", "_", text.replace(SHARD, "").lower()).strip("_") or "table"
+    name = re.sub(r"[^a-z0-9_]+", "_", text.replace(SHARD, "").lower()).strip("_")
+    return name if name[:1].isalpha() else f"table_{name}".strip("_")

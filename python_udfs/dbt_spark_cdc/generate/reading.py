@@ -10,8 +10,18 @@ from dbt_spark_cdc.decode import UsageError
 from dbt_spark_cdc.decode.files import NAME, Refusal
 from dbt_spark_cdc.decode.texts import RAW_COLUMNS, create_messages, names_told_apart
 from dbt_spark_cdc.decode.writers import ALIKE, Writers, options
-from dbt_spark_cdc.generate.ddl import Declared, declared
-from dbt_spark_cdc.generate.plan import NO_TYPE, SHARD, Column, Table, model_name
+from dbt_spark_cdc.generate.ddl import Declared, Statement, declared
+from dbt_spark_cdc.generate.plan import (
+    DOES_NOT_FIT,
+    NO_TYPE,
+    ONLY_NULLS,
+    SHARD,
+    UNKNOWN_TYPE,
+    Column,
+    Table,
+    model_name,
+    not_told_apart,
+)
 from dbt_spark_cdc.generate.types import SHAPES, TEXT, Shapes, guessed
 from dbt_spark_cdc.inputs import Message
 from dbt_spark_cdc.macros import MacroLibrary
@@ -24,12 +34,8 @@ MESSAGES = "generate_messages"
 # As `decode`: tables with few columns share a query, because each query costs a second.
 COLUMNS_OF_A_QUERY = 60
 # What dbt would run in a YAML file: a name of a message is never code.
-JINJA = re.compile(r"\{[{%#]")
+JINJA = re.compile(r"\{[{%#]|^\s*(?:env_var|ref|var|source|doc)\s*\(.+\)\s*$", re.DOTALL)
 NAMES = "database_name, schema_name, table_name"
-# Why a type is a guess.
-UNKNOWN_TYPE = "this package does not know the type that the messages name"
-ONLY_NULLS = "no message has a value"
-DOES_NOT_FIT = "a value does not fit the type that the source names"
 # The digits before and after a point.
 WHOLE, FRACTIONAL = r"r'^-?([0-9]{1,38})(?:\.[0-9]+)?$'", r"r'^-?[0-9]{1,38}\.([0-9]+)$'"
 # A table's columns are tried until none rejects a value; each round takes at least one column further.
@@ -167,12 +173,16 @@ class Reader:
             )
 
     def _statements(self) -> dict[tuple[str | None, str], Declared]:
+        fmt = self.library.call("_format", self.read.format, self.read.dialect)
+        sql_dialect = fmt["header"]["sql_dialect"] or "cast(null as string)"
         rows = self.spark.sql(f"""
-            select coalesce(schema_name, database_name) as qualifier, ddl from {MESSAGES}
+            select coalesce(schema_name, database_name) as qualifier, table_name, ddl,
+                {sql_dialect} as sql_dialect
+            from {MESSAGES}
             where kind in ('ddl', 'truncate') and error is null and ddl is not null
             order by sequence, topic, partition, offset
         """).collect()  # noqa: S608
-        return declared((row.qualifier, row.ddl) for row in rows)
+        return declared(Statement(*row) for row in rows)
 
     def _columns(self, statements: dict[tuple[str | None, str], Declared]) -> dict[NAME, list[_Found]]:
         """Return the columns of each table, in the order of its newest row."""
@@ -216,7 +226,7 @@ class Reader:
             name = (row.database_name, row.schema_name, row.table_name)
             its = _of_table(statements, name)
             found.setdefault(name, []).append(
-                _Found(row.name, row.source_type, list(_candidates(row, its.types.get(row.name))))
+                _Found(row.name, row.source_type, list(_candidates(row, its.types.get(row.name.lower()))))
             )
         return found
 
@@ -230,10 +240,7 @@ class Reader:
             elif JINJA.search(column.name):
                 self.notices.append(f"left out a column of {table.full_name}: dbt would run {column.name!r}.")
             elif column.name.lower() in seen:
-                self.notices.append(
-                    f"left out the column {column.name} of {table.full_name}: a model cannot tell it from "
-                    f"{seen[column.name.lower()]}."
-                )
+                self.notices.append(not_told_apart(column.name, seen[column.name.lower()], table))
             else:
                 seen[column.name.lower()] = column.name
                 yield column

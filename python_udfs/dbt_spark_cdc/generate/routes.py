@@ -14,11 +14,9 @@ from ruamel.yaml.error import YAMLError
 
 from dbt_spark_cdc.decode import UsageError
 from dbt_spark_cdc.decode.files import spellings
-from dbt_spark_cdc.generate.plan import SHARD, Column, Table
+from dbt_spark_cdc.generate.plan import SHARD, SHARDS_DIFFER, Column, Table, not_told_apart
 from dbt_spark_cdc.generate.types import TEXT
 from dbt_spark_cdc.macros import CompilerError, MacroLibrary
-
-SHARDS_DIFFER = "the types of the shards differ"
 
 
 class _Part(BaseModel):
@@ -90,8 +88,11 @@ def _sentence(error: Any) -> str:
     return f"{place}: {error['msg'].removeprefix('Value error, ')}"
 
 
-def routed(routes: Routes, found: Sequence[Table], library: MacroLibrary) -> list[Table]:
-    """Return the tables that get models; raises UsageError if a route cannot be met."""
+def routed(
+    routes: Routes, found: Sequence[Table], library: MacroLibrary, notices: list[str] | None = None
+) -> list[Table]:
+    """Return the tables that get models, and add to `notices`; raises UsageError if a route cannot be met."""
+    notices = [] if notices is None else notices
     kept = [
         table
         for table in found
@@ -108,7 +109,7 @@ def routed(routes: Routes, found: Sequence[Table], library: MacroLibrary) -> lis
                 f"{', '.join(table.full_name for table in found) or 'none'}."
             )
         taken.update(map(id, its))
-        merged = [_merged(its, found, route)] if len(its) > 1 and route.sink_table else its
+        merged = [_merged(its, found, route, notices)] if len(its) > 1 and route.sink_table else its
         for table in merged:
             tables.append(_overridden(table, route, library))
     return sorted(
@@ -122,18 +123,19 @@ def _any(patterns: Iterable[str], table: Table) -> bool:
     return any(re.fullmatch(pattern, name) for pattern in patterns for name in names)
 
 
-def _merged(shards: list[Table], found: Sequence[Table], route: Route) -> Table:
+def _merged(shards: list[Table], found: Sequence[Table], route: Route, notices: list[str]) -> Table:
     """Return one table over several, whose name has a star where their names differ."""
     merged = Table(
         database=_star([table.database for table in shards]),
         schema_name=_star([table.schema_name for table in shards]),
         name=_star([table.name for table in shards]) or SHARD,
-        needs_database=len({table.database for table in shards}) > 1,
-        needs_schema=len({table.schema_name for table in shards}) > 1,
     )
+    merged.needs_database = merged.database != SHARD and len({table.database for table in shards}) > 1
+    merged.needs_schema = merged.schema_name != SHARD and len({table.schema_name for table in shards}) > 1
     others = [t for t in found if t not in shards and merged.covers(t)]
-    if others or merged.name == SHARD:
-        reads = f"`{others[0].full_name}`" if others else "every table"
+    if others or not merged.is_of_shards:
+        every = "table" if merged.name == SHARD else "database or schema"
+        reads = f"`{others[0].full_name}`" if others else f"every {every}"
         raise UsageError(
             f"option --routes: the tables of `{route.source_table}` must have a name that a star can match "
             f"without other tables; got `{merged.full_name}`, which matches {reads} too. "
@@ -148,7 +150,10 @@ def _merged(shards: list[Table], found: Sequence[Table], route: Route) -> Table:
     merged.key = list(shards[-1].key)
     columns: dict[str, Column] = {}
     for column in (column for table in shards for column in table.columns):
-        known = columns.setdefault(column.name, column.model_copy())
+        known = columns.setdefault(column.name.lower(), column.model_copy())
+        if known.name != column.name:
+            notices.append(not_told_apart(column.name, known.name, merged))
+            continue
         if known.type != column.type:
             known.type, known.guess = TEXT, SHARDS_DIFFER
         known.guess = known.guess or column.guess
@@ -198,7 +203,7 @@ def _overridden(table: Table, route: Route, library: MacroLibrary) -> Table:
     table.columns = [c for c in table.columns if c.name in types or c.name not in route.columns]
     for column in table.columns:
         if column.name in types:
-            column.type, column.guess = types[column.name], None
+            column.type, column.guess, column.is_of_route = types[column.name], None, True
     if route.key is not None:
         table.key = route.key
     return table

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 TEXT = "string"
 # The room that a guessed decimal has at least.
 DIGITS, SCALE = 20, 4
 MOST_DIGITS = 38
+# The digits of their largest values.
+INTEGERS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
 
 # SQL over `text`: each shape excludes the others. A leading zero is part of a text, such as a postal code.
 INTEGER = r"^(?:0|-?[1-9][0-9]{0,18})$"
@@ -59,20 +62,39 @@ def _decimal(digits: int, scale: int) -> str:
     return f"decimal({MOST_DIGITS},{scale})" if digits + scale <= MOST_DIGITS else TEXT
 
 
+def holds(wide: str, narrow: str) -> bool:
+    """Whether a type takes every text that the other one takes.
+
+    >>> holds("bigint", "int"), holds("decimal(12,2)", "bigint"), holds("timestamp_ntz", "date")
+    (True, False, False)
+    """
+    if wide in (narrow, TEXT):
+        return True
+    if wide == "double":
+        return narrow in ("float", "tinyint", "smallint", "int")
+    if wide in INTEGERS:
+        return narrow in INTEGERS and INTEGERS[narrow] <= INTEGERS[wide]
+    of_wide, of_narrow = _parts(wide), _parts(narrow)
+    if of_wide is None or of_narrow is None:
+        return False
+    return of_wide[0] >= of_narrow[0] and of_wide[1] >= of_narrow[1]
+
+
 def joined(before: str, now: str) -> str:
-    """Return a guess that holds the values of two guesses."""
-    if before == now:
-        return now
-    kinds = {before.split("(")[0], now.split("(")[0]}
-    if not kinds <= {"bigint", "decimal"}:
-        return TEXT
+    """Return a type that holds the values of two types."""
+    for wide, narrow in ((before, now), (now, before)):
+        if holds(wide, narrow):
+            return wide
     parts = [_parts(text) for text in (before, now)]
-    whole, scale = max(digits for digits, _ in parts), max(places for _, places in parts)
+    if None in parts:
+        return TEXT
+    whole, scale = (max(each) for each in zip(*parts, strict=True))
     return f"decimal({whole + scale},{scale})" if whole + scale <= MOST_DIGITS else TEXT
 
 
-def _parts(text: str) -> tuple[int, int]:
-    if text == "bigint":
-        return 19, 0
-    precision, scale = map(int, text.removeprefix("decimal(").removesuffix(")").split(","))
-    return precision - scale, scale
+def _parts(text: str) -> tuple[int, int] | None:
+    """Return how many digits a number has before and after the point; None if it is no exact number."""
+    if text in INTEGERS:
+        return INTEGERS[text], 0
+    found = re.fullmatch(r"decimal\(\s*([0-9]+)\s*,\s*([0-9]+)\s*\)", text)
+    return (int(found[1]) - int(found[2]), int(found[2])) if found else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,8 +20,16 @@ from ruamel.yaml.error import YAMLError
 
 from dbt_spark_cdc.decode import UsageError
 from dbt_spark_cdc.generate.files import project_files
-from dbt_spark_cdc.generate.plan import Column, Plan, Table
-from dbt_spark_cdc.generate.types import joined
+from dbt_spark_cdc.generate.plan import (
+    DOES_NOT_FIT,
+    ONLY_NULLS,
+    SHARDS_DIFFER,
+    Column,
+    Plan,
+    Table,
+    not_told_apart,
+)
+from dbt_spark_cdc.generate.types import holds, joined
 
 STATE = "spark_cdc_plan.json"
 
@@ -67,8 +75,14 @@ def read_state(project: Path) -> State:
         ) from None
 
 
-def merged(before: Plan | None, now: Plan, left_out: Sequence[Table]) -> Plan:
-    """Return a plan that also has what the last one had: these messages may lack a table or a column."""
+def merged(
+    before: Plan | None, now: Plan, left_out: Sequence[Table], notices: list[str] | None = None
+) -> Plan:
+    """Return a plan that also has what the last one had, and add to `notices`.
+
+    These messages may lack a table or a column.
+    """
+    notices = [] if notices is None else notices
     if before is None:
         return now.model_copy(update={"tables": sorted(now.tables, key=_identity_text)})
     if (before.format, before.dialect) != (now.format, now.dialect):
@@ -83,9 +97,13 @@ def merged(before: Plan | None, now: Plan, left_out: Sequence[Table]) -> Plan:
     for table in now.tables:
         old = known.pop(_identity(table), None)
         if old is not None:
-            known_columns = [column for column in old.columns if column.name not in table.left_out]
-            table.columns = _merged_columns(known_columns, table.columns)
-            table.key = table.key or old.key
+            left = {name.lower() for name in table.left_out}
+            known_columns = [column for column in old.columns if column.name.lower() not in left]
+            table.columns = _merged_columns(table, known_columns, notices)
+            spelled = {column.name.lower(): column.name for column in table.columns}
+            table.key = [spelled.get(name.lower(), name) for name in table.key or old.key]
+            table.needs_database |= old.needs_database
+            table.needs_schema |= old.needs_schema
             table.description = table.description or old.description
         tables.append(table)
     tables += [
@@ -107,64 +125,90 @@ def _is_shard(table: Table, others: Sequence[Table]) -> bool:
     return any(other.is_of_shards and other.covers(table) for other in others)
 
 
-def _merged_columns(before: Sequence[Column], now: Sequence[Column]) -> list[Column]:
-    found = {column.name: column for column in now}
+def _merged_columns(table: Table, before: Sequence[Column], notices: list[str]) -> list[Column]:
+    found = {column.name.lower(): column for column in table.columns}
     columns = []
     for old in before:
-        new = found.pop(old.name, None)
-        if new is None:
-            columns.append(old)
-        elif new.guess is not None and old.guess is not None:
-            columns.append(new.model_copy(update={"type": _joined(old, new)}))
-        elif new.guess is not None:
-            # The last messages named the type, or a route did; if it no longer fits, rows are rejected.
-            columns.append(old)
-        else:
-            columns.append(new)
+        new = found.pop(old.name.lower(), None)
+        if new is not None and new.name != old.name:
+            notices.append(not_told_apart(new.name, old.name, table))
+            new = None
+        columns.append(old if new is None else _merged_column(table, old, new, notices))
     return [*columns, *found.values()]
 
 
-def _joined(old: Column, new: Column) -> str:
-    if "has a value" in (old.guess or ""):
-        return new.type
-    if "has a value" in (new.guess or ""):
-        return old.type
-    return joined(old.type, new.type)
+def _merged_column(table: Table, old: Column, new: Column, notices: list[str]) -> Column:
+    """Return a column whose type rejects no value that was seen, of two named types the wider one."""
+    if new.is_of_route or old.guess == ONLY_NULLS:
+        return new
+    if new.guess == ONLY_NULLS:
+        return old
+    if old.is_of_route or (old.guess is None and new.guess is None):
+        if not old.is_of_route and holds(new.type, old.type):
+            return new
+        if new.guess is None and (old.is_of_route or not holds(old.type, new.type)) and old.type != new.type:
+            notices.append(
+                f"{table.full_name}: its column {old.name} keeps the type {old.type}; these messages ask for "
+                f"{new.type}. A route gives it another type."
+            )
+        return old
+    if old.guess is None and new.guess not in (DOES_NOT_FIT, SHARDS_DIFFER):
+        # The last messages named the type; if it no longer fits, rows are rejected.
+        return old
+    type_ = joined(old.type, new.type)
+    for column in sorted((new, old), key=lambda column: column.guess is not None):
+        if column.type == type_:
+            return column
+    return new.model_copy(update={"type": type_, "guess": new.guess or old.guess})
 
 
 def outcome(project: Path, state: State, plan: Plan, overwrite: bool) -> Outcome:
     """Compare the project's files with those of the plan; writes nothing."""
     plans = {**state.sources, plan.source: plan}
+    _refuse_names_twice(plans, plan)
     before, now = project_files(state.sources), project_files(plans)
-    _refuse_taken_names(project, now)
+    elsewhere = _elsewhere(project, state, plans, plan, now)
     changes, notices, hashes = [], [], {}
+    for other, has_table in _other_sources(project, plan):
+        notices.append(f"{other} has a source {plan.source}, too.")
+        if has_table:
+            elsewhere[plan.sources_file] = (
+                f"{plan.sources_file} is not written, because {other} has the table {plan.raw_table} of it."
+            )
     for path, text in now.items():
         file = project / path
         there = file.read_text(encoding="utf-8") if file.exists() else None
         noted = state.files.get(path)
-        is_own = there is not None and noted != _hash(there)
-        new = text
-        if not overwrite:
-            if there is None and noted is not None:
-                notices.append(f"{path} was deleted, and stays so; --overwrite writes it again.")
+        if there is None and path in elsewhere:
+            notices.append(elsewhere[path])
+            if noted is not None:
                 hashes[path] = noted
-                continue
-            if is_own and noted is None and there != text:
+            continue
+        if not overwrite and there is None and noted is not None:
+            notices.append(f"{path} was deleted, and stays so; --overwrite writes it again.")
+            hashes[path] = noted
+            continue
+        if not overwrite and there is not None and not noted:
+            # An empty hash: the file was there before the first run, and is never ours.
+            hashes[path] = ""
+            if there != text:
                 notices.append(f"{path} was there before, and stays as it is; --overwrite replaces it.")
-                hashes[path] = ""
-                continue
-            if is_own and there != text:
-                new = _added_to(path, there, before.get(path, ""), text)
-                # Not ours: the next run finds another hash, too.
-                hashes[path] = noted or ""
-                if new != there:
-                    changes.append(Change(path, "added to", new))
-                elif text != before.get(path):
-                    notices.append(f"{path} was edited, and stays as it is; --overwrite replaces it.")
-                continue
-        hashes[path] = _hash(new)
-        if new != there:
-            changes.append(Change(path, "new" if there is None else "changed", new))
+            continue
+        if not overwrite and there is not None and noted != _hash(there) and there != text:
+            new, missing = _added_to(path, there, before.get(path, ""), text)
+            # Not ours: the next run finds another hash, too.
+            hashes[path] = noted or ""
+            if new != there:
+                changes.append(Change(path, "added to", new))
+            if missing:
+                notices.append(
+                    f"{path} was edited, and this run does not change there: {'; '.join(missing)}. "
+                    "--overwrite replaces the file."
+                )
+            continue
+        hashes[path] = _hash(text)
+        if text != there:
+            changes.append(Change(path, "new" if there is None else "changed", text))
     for path in state.files.keys() - now.keys():
         if (project / path).exists():
             notices.append(f"{path} is no longer planned: delete it, with its entries in YAML files.")
@@ -184,32 +228,93 @@ def _hash(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def _refuse_taken_names(project: Path, files: Mapping[str, str]) -> None:
-    """A model's name is its file's name, and dbt has each name once."""
+# ---- names that are taken
+
+
+def _refuse_names_twice(plans: Mapping[str, Plan], plan: Plan) -> None:
+    """A model's name is its file's name, and dbt has each name once: also among the files of all sources."""
+    paths: dict[str, list[str]] = {}
+    for path in project_files(plans):
+        if path.endswith(".sql"):
+            paths.setdefault(Path(path).stem, []).append(path)
+    own = f"models/marts/{plan.source}/"
+    for name, its in paths.items():
+        if len(its) > 1:
+            # A table of this run gets another name before the files that every plan has.
+            path = min(its, key=lambda path: (path.startswith(own), not path.startswith("models/marts/")))
+            raise _taken(plans, plan, name, path)
+
+
+def _taken(plans: Mapping[str, Plan], first: Plan, name: str, path: str) -> UsageError:
+    """Return the sentence about a model whose name another file has."""
+    for plan in (first, *plans.values()):
+        for table in plan.tables:
+            if name in (table.model, f"{table.model}_history", plan.changes_model(table)):
+                pattern = re.escape(table.full_name).replace(r"\*", ".*")
+                return UsageError(
+                    f"option --routes must give the model `{name}` another name, because {path} has it; "
+                    f"write a route with source-table: '{pattern}' and sink-table: "
+                    f"{plan.source}_{table.model}."
+                )
+    return UsageError(
+        f"option --project-dir must be a project in which no other file has the name of the model `{name}`; "
+        f"got {path}. Rename that file."
+    )
+
+
+def _elsewhere(
+    project: Path, state: State, plans: Mapping[str, Plan], plan: Plan, files: Iterable[str]
+) -> dict[str, str]:
+    """Return the planned files that the project has at another place, with a sentence for each."""
     ours = {Path(path).stem: path for path in files if path.endswith(".sql")}
+    found: dict[str, str] = {}
     for file in sorted((project / "models").glob("**/*.sql")):
         path = file.relative_to(project).as_posix()
-        if ours.get(file.stem, path) != path:
-            raise UsageError(
-                f"option --routes must give the model `{file.stem}` another name, because {path} has it; "
-                "write a route with source-table and sink-table."
-            )
+        our = ours.get(file.stem, path)
+        if our == path:
+            continue
+        if our not in state.files or (project / our).exists():
+            raise _taken(plans, plan, file.stem, path)
+        found[our] = f"{our} was moved to {path}, and stays there as it is."
+    return found
+
+
+def _other_sources(project: Path, plan: Plan) -> list[tuple[str, bool]]:
+    """Return the user's YAML files that have a source of this name, and whether it has the raw table."""
+    found = []
+    for file in sorted([*(project / "models").glob("**/*.yml"), *(project / "models").glob("**/*.yaml")]):
+        path = file.relative_to(project).as_posix()
+        if path == plan.sources_file:
+            continue
+        try:
+            content = YAML(typ="safe").load(file.read_text(encoding="utf-8"))
+        except (YAMLError, UnicodeDecodeError):
+            continue  # dbt says it better
+        for source in _entries_of(content, "sources"):
+            if source.get("name") == plan.source:
+                tables = [table.get("name") for table in _entries_of(source, "tables")]
+                found.append((path, plan.raw_table in tables))
+    return found
+
+
+def _entries_of(content: Any, name: str) -> list[dict[str, Any]]:
+    entries = content.get(name) if isinstance(content, dict) else None
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
 
 
 # ---- what the user changed
 
 
-def _added_to(path: str, there: str, before: str, now: str) -> str:
-    """Return the user's text with what this run plans more than the last one."""
-    return (
-        _added_to_sql(there, before, now)
-        if path.endswith(".sql")
-        else _added_to_yaml(path, there, before, now)
-    )
+def _added_to(path: str, there: str, before: str, now: str) -> tuple[str, list[str]]:
+    """Return the user's text with what this run plans more than the last one, and what it does not get."""
+    if path.endswith(".sql"):
+        text = _added_to_sql(there, before, now)
+        return text, _missing_in_sql(text, before, now)
+    return _added_to_yaml(path, there, before, now)
 
 
 def _added_to_sql(there: str, before: str, now: str) -> str:
-    for opening, key in ((r"columns\s*=\s*\{", _key), *((rf"{name}\s*=\s*\[", str) for name in LISTS)):
+    for opening, key in GROWING:
         old = {key(entry) for entry in _entries(before, opening)}
         own = {key(entry) for entry in _entries(there, opening)}
         new = [entry for entry in _entries(now, opening) if key(entry) not in old | own]
@@ -218,7 +323,35 @@ def _added_to_sql(there: str, before: str, now: str) -> str:
     return there
 
 
-LISTS = ("messages", "changes", "current")
+def _missing_in_sql(there: str, before: str, now: str) -> list[str]:
+    """Return what differs between two plans and is not so in the user's text."""
+    missing = []
+    calls = [(opening, _argument) for opening in (r"\bconfig\s*\(", r"\bspark_cdc\.\w+\s*\(")]
+    for opening, key in [*calls, *GROWING]:
+        old, own, new = ({key(e): e for e in _entries(text, opening)} for text in (before, there, now))
+        for name, entry in new.items():
+            is_new = name not in old or not _is_alike(old[name], entry)
+            # What the user took away stays so.
+            is_there = name in own or name not in old
+            if is_new and is_there and not _is_alike(own.get(name, ""), entry) and not _is_growing(entry):
+                missing.append(" ".join(entry.split()))
+        missing += [f"without {old[name]}" for name in old if name in own and name not in new]
+    return missing
+
+
+def _argument(entry: str) -> str:
+    """Return the name of an argument; one without a name is itself."""
+    return re.split(r"\s*=", entry, maxsplit=1)[0]
+
+
+def _is_growing(entry: str) -> bool:
+    return any(re.match(opening, entry) for opening, _ in GROWING)
+
+
+def _is_alike(one: str, other: str) -> bool:
+    return re.sub(r"\s", "", one).replace('"', "'") == re.sub(r"\s", "", other).replace('"', "'")
+
+
 # A text in quotes, or one character.
 _TOKEN = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|.", re.DOTALL)
 
@@ -226,6 +359,11 @@ _TOKEN = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|.", re.DOTALL)
 def _key(entry: str) -> str:
     """Return the name of an entry of a mapping."""
     return next(_TOKEN.finditer(entry.strip()))[0][1:-1]
+
+
+LISTS = ("messages", "changes", "current")
+# What gets new entries in a model, and what identifies an entry.
+GROWING = [(r"columns\s*=\s*\{", _key), *((rf"{name}\s*=\s*\[", str) for name in LISTS)]
 
 
 def _inside(text: str, opening: str) -> tuple[int, int] | None:
@@ -276,7 +414,7 @@ def _inserted(text: str, opening: str, entries: Sequence[str]) -> str:
     return text[: place[0]] + kept + added + text[place[1] :]
 
 
-def _added_to_yaml(path: str, there: str, before: str, now: str) -> str:
+def _added_to_yaml(path: str, there: str, before: str, now: str) -> tuple[str, list[str]]:
     yaml = YAML()
     yaml.preserve_quotes = True
     yaml.width = 4096
@@ -286,11 +424,34 @@ def _added_to_yaml(path: str, there: str, before: str, now: str) -> str:
     except YAMLError as error:
         raise UsageError(f"{path} must be YAML that can be read; got {str(error).splitlines()[0]}.") from None
     old, new = yaml.load(before), yaml.load(now)
-    if own is None or not _add(own, old, new):
-        return there
+    is_added = _add(own, old, new)
+    missing = _missing(own, old, new, "")
+    if not is_added:
+        return there, missing
     text = StringIO()
     yaml.dump(own, text)
-    return text.getvalue()
+    return text.getvalue(), missing
+
+
+def _missing(own: Any, old: Any, new: Any, place: str) -> list[str]:
+    """Return what differs between two plans and is not so in the user's YAML."""
+    if all(isinstance(part, list) for part in (own, new)):
+        own, old, new = (
+            {_item(entry): entry for entry in part} if isinstance(part, list) else {}
+            for part in (own, old, new)
+        )
+    if not (isinstance(own, dict) and isinstance(new, dict)):
+        if new in (own, old):
+            return []
+        return [f"{place}: {new}" if isinstance(new, str) else f"the entries of {place or 'the file'}"]
+    old = old if isinstance(old, dict) else {}
+    missing = [
+        f"without {place}.{name}".replace(" .", " ") for name in old if name in own and name not in new
+    ]
+    for name, value in new.items():
+        if name in own:
+            missing += _missing(own[name], old.get(name), value, f"{place}.{name}".strip("."))
+    return missing
 
 
 def _add(own: Any, old: Any, new: Any) -> bool:

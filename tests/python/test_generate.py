@@ -907,7 +907,9 @@ def test_check_lists_what_is_stale_and_writes_nothing(project: Path, tmp_path: P
 
     routes(tmp_path, "route: [{source-table: orders_.*, sink-table: sharded}]")
     shards = [
-        maxwell({"id": 1, "a\n": 1, "_cdc_x": 1, "ID": 2, "{{ a }}": 3}, f"orders_{number}")
+        maxwell(
+            {"id": 1, "a\n": 1, "_cdc_x": 1, "ID": 2, "{{ a }}": 3, "env_var('X')": 4}, f"orders_{number}"
+        )
         for number in (1, 2)
     ]
     file.write_text("\n".join([maxwell({"id": 1, "amount": 1.5}), *shards, "broken", ""]))
@@ -919,6 +921,7 @@ def test_check_lists_what_is_stale_and_writes_nothing(project: Path, tmp_path: P
         "left out a column of shop.orders_1: no model can declare 'a\\n'.",
         "left out a column of shop.orders_1: no model can declare '_cdc_x'.",
         "left out a column of shop.orders_1: dbt would run '{{ a }}'.",
+        "left out a column of shop.orders_1: dbt would run \"env_var('X')\".",
         "left out the column ID of shop.orders_1: a model cannot tell it from id.",
     ]:
         assert sentence in stale.stderr.replace("\\\\", "\\"), stale.stderr

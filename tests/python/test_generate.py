@@ -845,6 +845,14 @@ def test_a_source_of_this_name_elsewhere_is_said(project: Path) -> None:
     assert (paths(found), found.notices) == ({ours: "new"}, ["models/sources.yml has a source shop, too."])
 
 
+def test_a_model_with_the_name_of_a_quality_model_is_to_be_renamed(project: Path) -> None:
+    own = project / "models" / "core" / "cdc_dead_letters.sql"
+    own.parent.mkdir(parents=True)
+    own.write_text("select 1")
+    with pytest.raises(UsageError, match=r"got models/core/cdc_dead_letters\.sql\. Rename that file\."):
+        apply(project, plan(table("orders")))
+
+
 def test_a_folder_without_a_project_and_a_broken_plan_are_errors(project: Path) -> None:
     with pytest.raises(
         UsageError, match=r"option --project-dir must be a folder that has a dbt_project\.yml"

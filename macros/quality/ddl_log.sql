@@ -10,6 +10,8 @@
     columns         columns that it adds, changes, renames or drops: change, name, old_name, type, nullable. Empty if it changes
                     none, and null if they are not known. A field is null if the statement does not say it
 
+    A message that landed twice is one row, with the smaller `loaded_at`.
+
     The Python function cdc_ddl reads the statements. A view and a Thrift server cannot call it: the action is then that of the
     statement's first two words, and `is_conditional`, `tables` and `columns` are null. A rejected DDL message is in `dead_letters`.
 -#}
@@ -75,10 +77,22 @@ ddl_messages as (
 
 ),
 
+-- a message that landed twice is one statement
+ddl_messages_once as (
+
+    select * except (copy)
+    from (
+        select *, row_number() over (partition by topic, partition, offset order by loaded_at, timestamp, statement) as copy
+        from ddl_messages
+    )
+    where copy = 1
+
+),
+
 parsed_statements as (
 
     select *
-    from ddl_messages
+    from ddl_messages_once
     -- explode, so that the statement is not read again for each field
     lateral view explode(array({{ spark_cdc._statement_read('statement', 'sql_dialect') | indent(4) }})) exploded as read
 

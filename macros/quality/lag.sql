@@ -17,7 +17,8 @@
     landing_seconds            from its commit time to its timestamp
     loading_seconds            from its timestamp to the begin of the run that read it
     applied_offset, applied_committed_at  newest message of the partition that the current table holds
-    unapplied_messages         messages with rows of the table after it; null if no model of `current` reads the table
+    unapplied_messages         messages with rows of the table after it; null if no model of `current` reads the table over the
+                               messages model that has it
 -#}
 {%- macro lag(messages=none, current=[]) -%}
     {%- do spark_cdc._require_arguments('lag', varargs, kwargs, ['messages', 'current']) -%}
@@ -34,11 +35,13 @@
 {%- macro spark__lag(messages, current) -%}
     {%- set of_partition = ['topic', 'partition'] -%}
     {%- set nothing = 'cast(array() as array<decimal(20,0)>)' -%}
+    {%- set numbers_of_readers = spark_cdc._current_readers(current, messages) -%}
     {%- set of_table = of_partition + ['database_name', 'schema_name', 'table_name'] -%}
 with messages as (
 
     {%- for relation in messages %}
     select
+        {{ loop.index }} as messages_number,
         topic,
         partition,
         offset,
@@ -92,7 +95,8 @@ read_tables as (
         max(offset) as table_offset,
         max_by(timestamp, offset) as timestamp,
         max_by(committed_at, offset) as committed_at,
-        max_by(loaded_at, offset) as loaded_at
+        max_by(loaded_at, offset) as loaded_at,
+        collect_set(messages_number) as messages_numbers
     from messages
     where kind = 'rows'
     group by {{ of_table | join(', ') }}
@@ -103,7 +107,7 @@ readers as (
 
     select {{ of_table | join(', ') }}, reader
     from read_tables
-    lateral view explode(array_compact(cast(array({{ spark_cdc._current_readers(current) | indent(4) }}) as array<int>))) exploded as reader
+    lateral view explode(array_compact(cast(array({{ numbers_of_readers | indent(4) }}) as array<int>))) exploded as reader
 
 ),
 
@@ -249,14 +253,29 @@ left join unapplied
     {{- return(queries | join('\n\nunion all\n\n')) -}}
 {%- endmacro -%}
 
-{#- For a source table, the numbers of the current tables whose changes read it: a list of expressions, NULL for those that do not. -#}
-{%- macro _current_readers(current) -%}
-    {%- set readers = [] -%}
+{#-
+    For a source table, the numbers of the current tables whose changes read it over a messages model that has it: a list of
+    expressions, NULL for those that do not. Two topics may have a table of one name.
+-#}
+{%- macro _current_readers(current, messages) -%}
+    {%- set readers, numbers = [], {} -%}
+    {%- for relation in messages -%}
+        {%- set number = loop.index -%}
+        {%- for node in spark_cdc._models_upstream(relation, 'messages') -%}
+            {%- do numbers.setdefault(node.unique_id, []).append(number) -%}
+        {%- endfor -%}
+    {%- endfor -%}
     {%- for relation in current -%}
         {%- set conditions, number = [], loop.index -%}
         {%- for node in spark_cdc._models_upstream(relation, 'cdc_current') -%}
             {%- for changes in spark_cdc._nodes_below(node, 'changes') -%}
-                {%- do conditions.append(spark_cdc._condition_of(changes)) -%}
+                {%- for read in spark_cdc._nodes_below(changes, 'messages') -%}
+                    {%- for of_messages in numbers.get(read.unique_id, []) -%}
+                        {%- do conditions.append(
+                            '(array_contains(messages_numbers, ' ~ of_messages ~ ') and ' ~ spark_cdc._condition_of(changes) ~ ')'
+                        ) -%}
+                    {%- endfor -%}
+                {%- endfor -%}
             {%- endfor -%}
         {%- endfor -%}
         {%- do readers.append('case when ' ~ (conditions | join(' or ') or 'false') ~ ' then ' ~ number ~ ' end') -%}

@@ -208,7 +208,7 @@ def test_the_effect_of_each_row_of_a_message(explained: Explained) -> None:
         assert words in said, said
 
 
-def test_a_message_that_was_read_is_late(explained: Explained) -> None:
+def test_a_message_that_was_read_is_not_late(explained: Explained) -> None:
     """tests/python/test_explain.py has all that its place can decide."""
     facts = explained(BUILT[0], 0)
     (effect,) = effects_on(facts)
@@ -216,6 +216,10 @@ def test_a_message_that_was_read_is_late(explained: Explained) -> None:
     assert (effect["state"], effect["values"]) == ("older", values)
     (model,) = facts["project"]["messages"]
     assert (model["read"]["kind"], model["read"]["code"]) == ("rows", None)
+    said = "row 0, insert, id = 1: the table's row has a later position; the message was read at "
+    assert f"{said}{model['read']['loaded_at']}\n" in shown("x.jsonl", facts)
+    (effect,) = effects_on(explained(BUILT[1], 1))
+    assert effect["state"] == "same"
 
 
 def test_a_source_table_is_part_of_the_key(explained: Explained) -> None:

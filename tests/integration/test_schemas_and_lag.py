@@ -30,6 +30,8 @@ FORMATS = {
     "dms": ("dms", None),
     "kafka_river_canal": ("kafka_river_canal", None),
     "mongodb": ("debezium_mongodb", None),
+    # A table of the same name as one of the pages' topic.
+    "twin": ("canal", None),
 }
 LISTED = ", ".join(f"ref('{name}_messages')" for name in ("stg_shop_", *FORMATS))
 
@@ -43,6 +45,8 @@ def files() -> dict[str, str]:
     log = made["models/quality/cdc_ddl_log.sql"]
     made |= {
         "models/cdc_ddl_words.sql": log.replace("'table'", "'view'"),
+        "models/lag_of_two.sql": "{{ config(materialized='view') }}\n{{ spark_cdc.lag(messages=[ref('stg_shop__messages'), "
+        "ref('twin_messages')], current=[ref('orders')]) }}\n",
         "models/sources.yml": "sources: [{name: raw, schema: raw_schemas, tables: ["
         + ", ".join(f"{{name: {topic}}}" for topic in FORMATS)
         + "]}]\n",
@@ -190,6 +194,7 @@ LANDED = {
             key='{"id":"1"}',
         )
     ],
+    "twin": [Message(canal(99, "INSERT", FIRST))],
 }  # fmt: skip
 
 
@@ -213,6 +218,7 @@ QUERIES = {
     "words": "select * from {s}.cdc_ddl_words order by topic, partition, offset",
     "schemas": "select * from {s}.cdc_source_schemas order by topic, table_name, version",
     "lag": "select * from {s}.cdc_lag order by topic, partition, table_name",
+    "lag of two": "select * from {s}.lag_of_two order by topic, partition, table_name",
     "lag when more landed": "select * from {s}.cdc_lag order by topic, partition, table_name",
 }
 
@@ -231,8 +237,10 @@ def story(lake: Lake, new_project: Callable[..., Project]) -> Story:
 
     for table, sent in LANDED.items():
         land(lake, table, sent, START + timedelta(minutes=1))
+    # Two statements landed twice.
+    land(lake, "maxwell", LANDED["maxwell"][:2], START + timedelta(minutes=1))
     project.run()
-    keep("log", "words", "schemas", "lag")
+    keep("log", "words", "schemas", "lag", "lag of two")
     story.freshness["old"] = project.dbt(*FRESHNESS.split()[1:])
     # The limits of the page's test: nothing waits, and the source is silent since the year began.
     story.freshness["test"] = project.dbt("test", "--select", "cdc_is_not_late")
@@ -301,6 +309,7 @@ def test_each_ddl_message_is_a_row_of_the_log(story: Story) -> None:
             columns = [(c["change"], c["name"], c["old_name"], c["type"]) for c in columns]
         found[row["topic"], row["offset"]] = (row["action"], columns)
     assert found == ACTIONS
+    assert len(story.rows["log"]) == len(ACTIONS) == len(story.rows["words"])
     assert story.of("log", "statement", "committed_at", "database_name", "table_name", topic="maxwell", offset=1) == [
         ("alter table orders change old_name name varchar(30)", seconds(1), "shop", "orders")
     ]  # fmt: skip
@@ -401,6 +410,13 @@ def test_the_lag_of_each_partition_and_table(story: Story) -> None:
         (1, "orders", 2, 2, 0, none, seconds(16), 2, seconds(16), Decimal("46.000"), None, None, 0),
     ]
     assert all(row["silent_seconds"] > 0 and row["loading_seconds"] > 0 for row in story.rows["lag"])
+
+
+def test_a_table_of_another_topic_is_not_that_of_the_reader(story: Story) -> None:
+    """`orders` reads the pages' topic: it holds nothing of the other topic's table of this name, and nothing of it waits."""
+    applied = ("partition", "applied_offset", "unapplied_messages")
+    assert story.of("lag of two", *applied, topic="twin", table_name="orders") == [(0, None, None)]
+    assert story.of("lag of two", *applied, topic="raw", table_name="orders") == [(0, 6, 0), (1, None, 0)]
 
 
 def test_what_landed_since_is_unread(story: Story) -> None:

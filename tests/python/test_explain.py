@@ -17,10 +17,11 @@ from dbt_spark_cdc.decode import Options, UsageError
 from dbt_spark_cdc.decode.texts import RAW_COLUMNS, create_raw
 from dbt_spark_cdc.explain import Explainer
 from dbt_spark_cdc.explain.advice import advice_of
+from dbt_spark_cdc.explain.graph import Graph, moved_place
 from dbt_spark_cdc.explain.message import line_of
 from dbt_spark_cdc.explain.places import Place, excerpt, place_of, place_of_column
-from dbt_spark_cdc.explain.project import effect_of
-from dbt_spark_cdc.explain.show import shown, value
+from dbt_spark_cdc.explain.project import Destination, Read, effect_of, place_of_old_key
+from dbt_spark_cdc.explain.show import _effect, _of_messages, console, shown, value
 from dbt_spark_cdc.inputs import read_messages
 from dbt_spark_cdc.local_spark import local_spark
 from dbt_spark_cdc.macros import MacroLibrary
@@ -174,37 +175,212 @@ ROW = {
 }
 
 
+PLACE = {"topic": "t", "partition": 0, "offset": 7}
+NO_TOPIC = {"topic": None, "partition": 0, "offset": 7}
+NO_OFFSET = {"topic": None, "partition": None, "offset": None}
+
+
 @pytest.mark.parametrize(
-    ("sequence", "has_offset", "expected"),
+    ("sequence", "place", "expected"),
     [
-        ([5, 8, 0], True, "newer"),
-        ([5, 7, 0, 0], True, "newer"),
-        ([5, 7, 0], True, "same"),
-        ([5, 6, 9], True, "older"),
-        ([4, 9, 0], True, "older"),
-        ([None, 9, 0], True, "older"),
+        ([5, 8, 0], PLACE | {"offset": 8}, "newer"),
+        ([5, 6, 9], PLACE | {"offset": 6}, "older"),
+        ([4, 9, 0], PLACE | {"offset": 9}, "older"),
+        ([None, 9, 0], PLACE | {"offset": 9}, "older"),
+        # the last row of a message decides: the others were applied, too
+        ([5, 7, 0], PLACE, "same"),
+        ([5, 7, 9], PLACE, "same"),
+        ([5, 7, 0, 0], PLACE, "same"),
+        # an old key ends before the rows of its message, or before all messages of its position
+        ([5, 7], PLACE, "same"),
+        ([5], PLACE, "same"),
+        ([5], PLACE | {"offset": 6}, "older"),
+        # the source's position tells messages apart; an offset is that of a partition of a topic
+        ([5, 7, 0], NO_TOPIC, "same"),
+        ([5, 7, 0], PLACE | {"partition": 1}, "other_place"),
+        ([5, 7, 0], PLACE | {"topic": "u"}, "other_place"),
         # a line's number is no offset: the source's part alone is known
-        ([6, 0, 0], False, "newer"),
-        ([4, 9, 0], False, "older"),
-        ([5, 9, 0], False, "offset_not_known"),
+        ([6, 0, 0], NO_OFFSET, "newer"),
+        ([4, 9, 0], NO_OFFSET, "older"),
+        ([5, 9, 0], NO_OFFSET, "offset_not_known"),
     ],
 )
-def test_the_place_of_a_change_decides(sequence: list[int | None], has_offset: bool, expected: str) -> None:
+def test_the_place_of_a_change_decides(
+    sequence: list[int | None], place: dict[str, Any], expected: str
+) -> None:
     change = {"model": "orders", "row": 0, "op": "update", "key": ("1",), "sequence": sequence}
     then = {"id": "1", "amount": "3.00"}
-    found = effect_of({**change, "then": then}, ["id"], ROW, 1, has_offset)
+    found = effect_of({**change, "then": then}, ["id"], ROW, 1, place, Read())
     assert found["state"] == expected
     assert found["values"] == [{"name": "amount", "now": "2.50", "then": "3.00"}]
-    deleted = effect_of({**change, "op": "delete", "then": None}, ["id"], ROW, 1, has_offset)
+    deleted = effect_of({**change, "op": "delete", "then": None}, ["id"], ROW, 1, place, Read())
     assert (deleted["state"], deleted["is_delete"], deleted["values"]) == (expected, True, [])
 
 
-def test_without_a_position_of_the_source_an_offset_is_needed() -> None:
-    change = {"model": "orders", "row": 0, "op": "delete", "key": ("1",), "sequence": [9, 0], "then": None}
+@pytest.mark.parametrize(
+    ("offset", "place", "expected"),
+    [
+        (9, NO_OFFSET, "offset_not_known"),
+        (9, NO_TOPIC | {"offset": 9}, "newer"),
+        (7, NO_TOPIC, "topic_not_known"),
+        (7, PLACE, "same"),
+        (7, PLACE | {"partition": 1}, "other_place"),
+        (6, PLACE | {"offset": 6}, "older"),
+    ],
+)
+def test_without_a_position_of_the_source_an_offset_is_needed(
+    offset: int, place: dict[str, Any], expected: str
+) -> None:
+    change = {
+        "model": "orders",
+        "row": 0,
+        "op": "delete",
+        "key": ("1",),
+        "sequence": [offset, 0],
+        "then": None,
+    }
     row = ROW | {"sequence": [7, 0]}
-    assert effect_of(change, ["id"], row, 0, False)["state"] == "offset_not_known"
-    assert effect_of(change, ["id"], row, 0, True)["state"] == "newer"
-    assert effect_of(change, ["id"], None, 0, False)["state"] == "no_row"
+    assert effect_of(change, ["id"], row, 0, place, Read())["state"] == expected
+    assert effect_of(change, ["id"], None, 0, place, Read())["state"] == "no_row"
+
+
+def test_an_old_key_ends_before_the_rows_of_its_message() -> None:
+    assert place_of_old_key([5, 7, 2], False) == [5, 7]
+    # for a row that continues an earlier row of the message: after that one
+    assert place_of_old_key([5, 7, 2, 0], False) == [5, 7, 2]
+    # another message deletes the old key, and may be in another partition
+    assert place_of_old_key([5, 7, -1], False) == [5]
+    assert place_of_old_key([5, 7, -1], True) == [5, 7]
+    assert place_of_old_key([7, -1], False) == [7]
+
+
+@pytest.mark.parametrize(
+    ("read", "expected"),
+    [
+        (Read(), "the table's row has a later position\n"),
+        (
+            Read("2026-01-01 10:00:00"),
+            "the table's row has a later position; the message was read at 2026-01-01 10:00:00\n",
+        ),
+        (
+            Read(None, True),
+            "the table's row has a later position; it is late-arriving: the table keeps its row, and a history table "
+            "gets the version\n",
+        ),
+    ],
+)
+def test_a_message_is_late_only_if_no_run_has_read_it(read: Read, expected: str) -> None:
+    assert effect_in_words([5, 6, 0], PLACE | {"offset": 6}, read) == f"row 0, update, id = 1: {expected}"
+
+
+def test_what_was_applied_changes_nothing() -> None:
+    said = effect_in_words([5, 7, 0], PLACE, Read("2026-01-01 10:00:00", False))
+    assert said == "row 0, update, id = 1: the table's row is of this very message\n"
+    said = effect_in_words([5, 7, 0], PLACE | {"partition": 1}, Read())
+    assert "the same position, and is of another topic or partition" in said
+
+
+def effect_in_words(sequence: list[int | None], place: dict[str, Any], read: Read) -> str:
+    """Return the line of an effect, as a terminal shows it."""
+    change = {"model": "orders", "row": 0, "op": "update", "key": ("1",), "sequence": sequence}
+    effect = effect_of({**change, "then": {"id": "1", "amount": "3.00"}}, ["id"], ROW, 1, place, read)
+    out = console()
+    with out.capture() as captured:
+        _effect(out, effect)
+    return " ".join(captured.get().split()) + "\n"
+
+
+MESSAGES = {"unique_id": "m", "name": "stg_shop__messages", "depends_on": {"nodes": []}}
+
+
+@pytest.mark.parametrize(
+    ("offset", "is_moved"),
+    [
+        (None, False),
+        ("kafka_offset", False),
+        ("`the offset`", False),
+        ("kafka.offset", False),
+        ("offset + case when topic = 'shop' then 1000000000 else 0 end", True),
+        ("offset+1", True),
+        ("1", True),
+    ],
+)
+def test_an_offset_that_raw_columns_moves_does_not_compare(offset: str | None, is_moved: bool) -> None:
+    raw_columns = {} if offset is None else {"offset": offset}
+    meta = {"spark_cdc": "messages", "spark_cdc.raw_columns": raw_columns}
+    node = {**MESSAGES, "resource_type": "model", "config": {"materialized": "cdc_append", "meta": meta}}
+    changes = {
+        **node,
+        "unique_id": "c",
+        "name": "c",
+        "depends_on": {"nodes": ["m"]},
+        "config": {"materialized": "view", "meta": {"spark_cdc": "changes", "spark_cdc.raw_columns": {}}},
+    }
+    destination = Destination.__new__(Destination)
+    destination.graph = Graph({"nodes": {"m": node, "c": changes}})
+    expected = f"raw_columns of stg_shop__messages has 'offset': {offset}, and the line has the place that Kafka gave"
+    assert moved_place(node) == (expected if is_moved else None)
+    assert moved_place(changes) is None
+    if is_moved:
+        (effect,) = destination._effects(None, {}, None, changes, [{"name": "orders"}], Read())
+        assert effect == {"model": "orders", "state": "not_known", "note": expected}
+
+
+class OfOneMessage:
+    """A project whose messages model has the topic, and this message at offset 7."""
+
+    def rows(self, sql: str) -> list[dict[str, Any]]:
+        if "limit 1" in sql:
+            return [{"one": 1}]
+        return [{"kind": "rows", "code": None, "loaded_at": "x"}] if "offset = 7" in sql else []
+
+
+@pytest.mark.parametrize(
+    ("offset", "raw_columns", "read", "words"),
+    [
+        (7, {}, {"kind": "rows", "code": None, "loaded_at": "x"}, ": has read this message as rows, at x"),
+        (8, {}, None, ": has not read it yet"),
+        (None, {}, None, ": not known whether it has read this message: the line names no offset"),
+        (7, {"offset": "offset + 1"}, None, ": not known whether it has read this message: raw_columns of"),
+    ],
+)
+def test_a_message_is_looked_up_by_its_place(
+    offset: int | None, raw_columns: dict[str, str], read: dict[str, Any] | None, words: str
+) -> None:
+    destination = Destination.__new__(Destination)
+    destination.project = OfOneMessage()
+    meta = {"spark_cdc": "messages", "spark_cdc.raw_columns": raw_columns}
+    node = {
+        **MESSAGES,
+        "original_file_path": "",
+        "relation_name": "m",
+        "config": {"materialized": "view", "meta": meta},
+    }
+    found = destination._messages(node, {"topic": "t", "partition": 0, "offset": offset})
+    assert found["read"] == read
+    assert _of_messages(found).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("found", "offset", "expected"),
+    [
+        ({"has_topic": True, "read": {"loaded_at": "x"}, "note": None}, 7, Read("x", False)),
+        ({"has_topic": True, "read": None, "note": None}, 7, Read(None, True)),
+        ({"has_topic": True, "read": None, "note": None}, None, Read()),
+        ({"has_topic": True, "read": None, "note": "it is not built yet"}, 7, Read()),
+        ({"has_topic": None, "read": None, "note": None}, 7, Read()),
+    ],
+)
+def test_a_message_that_was_not_read_is_one_that_the_model_lacks(
+    found: dict[str, Any], offset: int | None, expected: Read
+) -> None:
+    meta = {"spark_cdc": "messages"}
+    node = {**MESSAGES, "resource_type": "model", "config": {"materialized": "cdc_append", "meta": meta}}
+    destination = Destination.__new__(Destination)
+    destination.graph = Graph({"nodes": {"m": node}})
+    for reads, read in ((["m"], expected), ([], Read())):
+        changes = {"depends_on": {"nodes": reads}}
+        assert destination._read_by(changes, [{"id": "m", **found}], {"offset": offset}) == read
 
 
 # ---- the command: refusals, no Spark

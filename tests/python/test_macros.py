@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 import pytest
 from dbt.artifacts.resources.v1.model import ModelConfig
+from dbt_spark_cdc import macros
 from dbt_spark_cdc.macros import CompilerError, MacroLibrary
 from dbt_spark_cdc.project import project_root
 
@@ -328,3 +329,59 @@ def test_several_calls_in_one_model_are_one_state() -> None:
         "spark_cdc.cdc_append: model m calls spark_cdc.changes several times, and one of the calls declares region otherwise than "
         "the table. Rebuild it: dbt run --full-refresh --select m+"
     )
+
+
+def node(name: str, kind: str | None, reads: list[str], **meta: Any) -> dict[str, Any]:
+    is_table = kind == "cdc_current"
+    return {
+        "unique_id": name,
+        "name": name,
+        "relation_name": name,
+        "resource_type": "model",
+        "depends_on": {"nodes": reads},
+        "config": {
+            "materialized": kind if is_table else "view",
+            "meta": {} if is_table or kind is None else {"spark_cdc": kind, **meta},
+        },
+    }
+
+
+def test_a_table_waits_for_readers_of_its_own_messages(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two topics have a table of one name; a table is read by the changes over the messages that have it."""
+    noted = {"spark_cdc.arguments": {"database": "", "schema": "", "table": "orders"}}
+    nodes = [
+        node("a", "messages", []),
+        node("b", "messages", []),
+        node("both", None, ["a", "b"]),
+        node("orders_changes", "changes", ["a"], **noted),
+        node("orders", "cdc_current", ["orders_changes"]),
+        node("all_changes", "changes", ["both"], **noted),
+        node("all", "cdc_current", ["all_changes"]),
+        node("raw_changes", "changes", [], **noted),
+        node("of_raw", "cdc_current", ["raw_changes"]),
+    ]
+    graph = SimpleNamespace(nodes={one["unique_id"]: one for one in nodes})
+    monkeypatch.setattr(macros, "RENDERED_FOLDERS", (*macros.RENDERED_FOLDERS, "quality"))
+    monkeypatch.setattr(
+        macros, "SimpleNamespace", lambda **facts: graph if "nodes" in facts else SimpleNamespace(**facts)
+    )
+    library = MacroLibrary(repository)
+
+    def readers(current: list[str], messages: list[str]) -> list[str]:
+        return library.call("_current_readers", current, messages).split(",\n    ")
+
+    def of(number: int) -> str:
+        return f"(array_contains(messages_numbers, {number}) and (table_name = 'orders'))"
+
+    assert readers(["orders", "all", "of_raw"], ["a", "b"]) == [
+        f"case when {of(1)} then 1 end",
+        f"case when {of(1)} or {of(2)} then 2 end",
+        "case when false then 3 end",
+    ]
+    assert readers(["orders"], ["b", "a"]) == [f"case when {of(2)} then 1 end"]
+    # A view over both has the messages of each.
+    assert readers(["orders"], ["both"]) == [f"case when {of(1)} then 1 end"]
+    query = library.call("spark__lag", ["a", "b"], ["orders"])
+    assert query.count(" as messages_number,") == 2

@@ -7,6 +7,7 @@ from typing import Any
 
 Node = dict[str, Any]
 TARGETS = ("cdc_current", "cdc_history")
+_COLUMN = re.compile(r"(?:`[^`]+`|[^\W\d]\w*)(?:\.(?:`[^`]+`|[^\W\d]\w*))*")
 
 
 class Graph:
@@ -44,6 +45,22 @@ def kind_of(node: Node) -> str | None:
 def arguments_of(node: Node) -> dict[str, Any]:
     """Return the arguments of `messages` or `changes`, name -> text."""
     return node["config"]["meta"]["spark_cdc.arguments"]
+
+
+def moved_place(node: Node) -> str | None:
+    """Return why the offsets in a model are not Kafka's, so that a line's does not compare with them.
+
+    For the topic that was recreated, `raw_columns` computes the offset instead of naming its column.
+    """
+    raw_columns = node["config"]["meta"].get("spark_cdc.raw_columns") or {}
+    moved = [
+        f"'{name}': {text}"
+        for name, text in raw_columns.items()
+        if name in ("partition", "offset") and not _COLUMN.fullmatch(str(text).strip())
+    ]
+    if not moved:
+        return None
+    return f"raw_columns of {node['name']} has {', '.join(moved)}, and the line has the place that Kafka gave"
 
 
 def is_read_by(changes: Node, facts: dict[str, Any]) -> bool:

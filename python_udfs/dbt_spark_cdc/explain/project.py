@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dbt_spark_cdc.dbt_rows import DbtError, DbtProject
 from dbt_spark_cdc.decode import Options
 from dbt_spark_cdc.decode.changes import Changes
 from dbt_spark_cdc.decode.files import File
 from dbt_spark_cdc.decode.texts import plain, texts
-from dbt_spark_cdc.explain.graph import Graph, Node, arguments_of, is_read_by, reads_several_tables
+from dbt_spark_cdc.explain.graph import (
+    Graph,
+    Node,
+    arguments_of,
+    is_read_by,
+    moved_place,
+    reads_several_tables,
+)
 from dbt_spark_cdc.explain.message import OFFSET, line_of
 from dbt_spark_cdc.functions.fingerprints import READS_ALL
 from dbt_spark_cdc.inputs import Message
@@ -22,6 +29,13 @@ if TYPE_CHECKING:
 
 # Of a message with many rows; the others are counted.
 KEYS_LOOKED_UP = 50
+
+
+class Read(NamedTuple):
+    """When a message was read, and whether it is certain that no run has read it; neither if not known."""
+
+    at: str | None = None
+    is_still_to_come: bool = False
 
 
 class Destination:
@@ -71,8 +85,19 @@ class Destination:
                     for table in targets["cdc_current"]
                     if node["unique_id"] in {read["unique_id"] for read in self.graph.reads(table, "changes")}
                 ]
-                found["effects"] += self._effects(spark, facts, message, node, tables)
+                read = self._read_by(node, messages, facts)
+                found["effects"] += self._effects(spark, facts, message, node, tables, read)
         return found
+
+    def _read_by(self, changes: Node, messages: list[dict[str, Any]], facts: dict[str, Any]) -> Read:
+        """Return whether the messages that a changes model reads have this one."""
+        ids = {node["unique_id"] for node in self.graph.reads(changes, "messages")}
+        models = [found for found in messages if found["id"] in ids]
+        times = [found["read"]["loaded_at"] for found in models if found["read"] is not None]
+        is_known = facts["offset"] is not None and all(
+            found["has_topic"] and found["note"] is None for found in models
+        )
+        return Read(min(times, default=None), bool(models) and is_known and not times)
 
     def _messages_models(self, facts: dict[str, Any]) -> list[Node]:
         return [
@@ -106,6 +131,9 @@ class Destination:
         found = {**_model(node), "has_topic": None, "read": None, "note": None}
         if facts["topic"] is None:
             return found
+        unknown = moved_place(node)
+        if facts["offset"] is None:
+            unknown = "the line names no offset"
         topic = f"topic = {literal(facts['topic'])}"
         place = (
             f"partition = {facts['partition']} and offset = {facts['offset']}"
@@ -122,7 +150,10 @@ class Destination:
             )
         except DbtError as error:
             return found | {"note": _reason(error)}
-        return found | {"has_topic": bool(has_topic), "read": read[0] if read else None}
+        found["has_topic"] = bool(has_topic)
+        if has_topic and unknown is not None:
+            return found | {"note": f"not known whether it has read this message: {unknown}"}
+        return found | {"read": read[0] if read else None}
 
     def _effects(
         self,
@@ -131,9 +162,15 @@ class Destination:
         message: Message,
         changes: Node,
         tables: list[Node],
+        read: Read,
     ) -> Iterator[dict[str, Any]]:
         """Yield, for each row of a message and each current table, what the row does to the table."""
+        moved = [moved_place(node) for node in self.graph.reads(changes, "messages") or [changes]]
+        note = next(filter(None, moved), None)
         for table in tables:
+            if note is not None:
+                yield {"model": table["name"], "state": "not_known", "note": note}
+                continue
             try:
                 types = self._types(table["relation_name"])
             except DbtError as error:
@@ -157,7 +194,7 @@ class Destination:
             (entries,) = typed.of(spark, [file])
             columns = typed.parsed_columns(declared)
             try:
-                yield from self._effects_on(facts, entries, changes, table, columns, key, file.rows)
+                yield from self._effects_on(facts, entries, changes, table, columns, key, file.rows, read)
             except DbtError as error:
                 yield {"model": table["name"], "state": "not_known", "note": _reason(error)}
 
@@ -174,6 +211,7 @@ class Destination:
         columns: list[dict[str, Any]],
         key: list[str],
         raw_rows: list[dict[str, Any]],
+        read: Read,
     ) -> Iterator[dict[str, Any]]:
         effects = []
         for entry, raw in zip(entries, raw_rows, strict=True):
@@ -187,7 +225,9 @@ class Destination:
                 (entry["before"] or {}).get(name, value) for name, value in zip(key, new, strict=True)
             )
             if entry["op"] == "update" and old != new:
-                effects.append({**about, "key": old, "then": None, "sequence": entry["sequence"]})
+                inherits = any(column["name"] not in shown for column in columns)
+                place = place_of_old_key(entry["sequence"], inherits)
+                effects.append({**about, "key": old, "then": None, "sequence": place})
             then = None if entry["op"] == "delete" else shown
             effects.append({**about, "key": new, "then": then, "sequence": entry["sequence"]})
         keys = list(dict.fromkeys(effect["key"] for effect in effects if "key" in effect))
@@ -197,9 +237,7 @@ class Destination:
             if "key" not in effect:
                 yield effect
             elif effect["key"] in keys[:KEYS_LOOKED_UP]:
-                yield effect_of(
-                    effect, key, rows.get(effect["key"]), vendor_parts, facts["offset"] is not None
-                )
+                yield effect_of(effect, key, rows.get(effect["key"]), vendor_parts, facts, read)
         if len(keys) > KEYS_LOOKED_UP:
             note = f"only the first {KEYS_LOOKED_UP} of its {len(keys)} keys were looked up"
             yield {"model": table["name"], "state": "not_known", "note": note}
@@ -249,9 +287,13 @@ def effect_of(
     key: list[str],
     row: dict[str, Any] | None,
     vendor_parts: int,
-    has_offset: bool,
+    place: dict[str, Any],
+    read: Read,
 ) -> dict[str, Any]:
-    """Return what a change does to the row of its key."""
+    """Return what a change does to the row of its key.
+
+    `place` is the message's topic, partition and offset, None where the line does not say them.
+    """
     then, sequence = effect["then"], effect["sequence"]
     about = {
         "model": effect["model"],
@@ -261,8 +303,9 @@ def effect_of(
     }
     if row is None:
         return {**about, "state": "no_row", "is_delete": then is None, "values": []}
-    state = _compared(sequence, row["sequence"], vendor_parts, has_offset)
+    state = _compared(sequence, row, vendor_parts, place)
     about |= {"state": state, "was_deleted": row["is_deleted"], "is_delete": then is None}
+    about |= {"read_at": read.at, "is_late": state == "older" and read.is_still_to_come}
     about["from"] = {part: row[part] for part in ("topic", "partition", "offset")}
     values = []
     if then is not None:
@@ -274,13 +317,30 @@ def effect_of(
     return {**about, "values": values}
 
 
-def _compared(sequence: list[int | None], now: list[int | None], vendor_parts: int, has_offset: bool) -> str:
-    """Return whether a change is newer than a row, older, or the one that the row comes from."""
-    known = len(sequence) if has_offset else vendor_parts
-    ours, theirs = (_orderable(parts[:known]) for parts in (sequence, now))
-    if ours == theirs and not has_offset:
+def place_of_old_key(sequence: list[int | None], inherits: bool) -> list[int | None]:
+    """Return where an old key ends: the rule of `_place_of_retraction`, and of rows that inherit values."""
+    is_deleted_by_another = not inherits and len(sequence) > 2 and (sequence[-1] or 0) < 0
+    return sequence[: -2 if is_deleted_by_another else -1]
+
+
+def _compared(
+    sequence: list[int | None], row: dict[str, Any], vendor_parts: int, place: dict[str, Any]
+) -> str:
+    """Return whether a change is newer than a row, older, or of the message that the row comes from."""
+    has_offset = place["offset"] is not None
+    # What follows the offset orders the rows of one message.
+    known = vendor_parts + has_offset
+    ours, theirs = (_orderable(parts[:known]) for parts in (sequence, row["sequence"]))
+    is_of_place = has_offset and all(place[part] == row[part] for part in ("topic", "partition", "offset"))
+    if is_of_place and ours[:vendor_parts] == theirs[:vendor_parts]:
+        return "same"
+    if ours != theirs:
+        return "newer" if ours > theirs else "older"
+    if not has_offset:
         return "offset_not_known"
-    return "newer" if ours > theirs else "older" if ours < theirs else "same"
+    if place["topic"] is None:
+        return "same" if vendor_parts else "topic_not_known"
+    return "other_place"
 
 
 def _orderable(parts: list[int | None]) -> list[tuple[bool, int]]:

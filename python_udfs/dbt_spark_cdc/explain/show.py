@@ -184,10 +184,13 @@ def _of_messages(model: dict[str, Any]) -> str:
 
 STATES = {
     "newer": "newer than the table's row",
-    "older": "late-arriving, because the table's row has a later position: the table keeps its row, and a "
-    "history table gets the version",
-    "same": "the table's row is of this very change",
+    "older": "the table's row has a later position",
+    "same": "the table's row is of this very message",
     "no_row": "no row of this key yet",
+    "topic_not_known": "not known whether the table's row is of this very message: it has the same offset, "
+    "and the line names no topic",
+    "other_place": "not known whether it is newer: the table's row has the same position, and is of another "
+    "topic or partition",
     "offset_not_known": "not known whether it is newer: the offset decides, and the line does not say it",
 }
 
@@ -202,7 +205,7 @@ def _effect(out: Console, effect: dict[str, Any]) -> None:
         return
     key = ", ".join(f"{one_line(name)} = {value(text)}" for name, text in effect["key"].items())
     out.print(f"  row {effect['row']}, {effect['op']}, {key}: {STATES[effect['state']]}{_end_of(effect)}")
-    if effect["state"] not in ("newer", "offset_not_known"):
+    if effect["state"] not in ("newer", "offset_not_known", "topic_not_known", "other_place"):
         return
     for changed in effect["values"]:
         now = value(changed["now"]) if "now" in changed else "(none)"
@@ -210,7 +213,11 @@ def _effect(out: Console, effect: dict[str, Any]) -> None:
 
 
 def _end_of(effect: dict[str, Any]) -> str:
-    """Return what happens to the row, of a change that decides it."""
+    """Return what happens to the row, or when the message was read if nothing does."""
+    if effect["state"] == "older" and effect["read_at"] is not None:
+        return f"; the message was read at {effect['read_at']}"
+    if effect["state"] == "older" and effect["is_late"]:
+        return "; it is late-arriving: the table keeps its row, and a history table gets the version"
     if effect["state"] == "no_row":
         return "; the row is added" + (", marked as deleted" if effect["is_delete"] else "")
     if effect["state"] == "newer" and effect["is_delete"]:

@@ -31,8 +31,16 @@ _NAMES_AND_VALUES = frozenset({"VAR", "IDENTIFIER", "STRING", "NUMBER"})
 _SAME_MEANING = frozenset({"KEY", "INDEX", "COLUMN", "TO", "TYPE", "DATA", "GENERATED", "ALWAYS"})
 # Where such a word stands for a column's name, a database reads something else: ADD PARTITION p0.
 _NO_NAMES = (
-    *("CHECK", "CONSTRAINT", "FOREIGN", "FULLTEXT", "INDEX", "KEY", "OVERFLOW", "PARTITION", "PERIOD"),
-    *("PRIMARY", "SPATIAL", "SUBPARTITION", "SUPPLEMENTAL", "UNIQUE"),
+    *("CHECK", "CLUSTERING", "CONSTRAINT", "DEFAULT", "FOREIGN", "FULLTEXT", "INDEX", "KEY", "LOB", "NESTED"),
+    *("OVERFLOW", "PARTITION", "PERIOD", "PRIMARY", "SPATIAL", "SUBPARTITION", "SUPPLEMENTAL", "UNIQUE"),
+    *("VARRAY", "VERSIONING"),
+)
+# Attributes of a column; in MODIFY a INVISIBLE sqlglot reads one as a type. A type ends before them.
+_NO_TYPES = (
+    *("AS", "BASICFILE", "CHECK", "COLLATE", "CONSTRAINT", "DECRYPT", "DEFAULT", "DISABLE", "ENABLE"),
+    *("ENCRYPT", "FORCE", "GENERATED", "HIDDEN", "IDENTITY", "INVISIBLE", "MASKED", "NOT", "NULL", "OPTIONS"),
+    *("PERSISTED", "PRIMARY", "REFERENCES", "RESERVABLE", "ROWGUIDCOL", "SECUREFILE", "SORT", "SPARSE"),
+    *("STORED", "SUBSTITUTABLE", "UNIQUE", "VIRTUAL", "VISIBLE"),
 )
 # A type has few tokens that are none by themselves: TIMESTAMP(6) WITH LOCAL TIME ZONE.
 _MOST_TOKENS_WITHOUT_A_TYPE = 8
@@ -88,7 +96,8 @@ def ddl(text: str | None, dialect: str | None) -> Ddl | None:
     nothing.
 
     Errors: NULL gives None. What sqlglot cannot read, reads as a Command or does not write back with the same
-    names, numbers and texts is `unknown`, never an exception. ImportError if sqlglot is not installed.
+    names, numbers and texts is `unknown`, never an exception. So is a statement about a temporary table,
+    which is none of the source's. ImportError if sqlglot is not installed.
 
     >>> ddl("ALTER TABLE orders ADD note VARCHAR(20)", "mysql").columns
     (Column(change='add', name='note', old_name=None, type='varchar(20)', nullable=None),)
@@ -315,11 +324,15 @@ class _Statement:
                 break
             if found and depth == 0 and place - found > _MOST_TOKENS_WITHOUT_A_TYPE:
                 break
+            if token.token_type.name != "IDENTIFIER" and token.text.upper() in _NO_TYPES:
+                break
             if depth == 0 and self._is_type(self.slice(tokens[:place]), kind):
                 found = place
         if not found:
             raise _UnclearError
-        return _type_text(self.text, tokens[:found]), tokens[:found]
+        # sqlglot takes it for a constraint; MySQL's name of the type has it, and it makes the type unsigned.
+        is_filled = tokens[found : found + 1] and tokens[found].text.upper() == "ZEROFILL"
+        return _type_text(self.text, tokens[: found + bool(is_filled)]), tokens[:found]
 
     def _is_type(self, text: str, kind: Any) -> bool:
         import sqlglot
@@ -367,7 +380,7 @@ def _type_text(text: str, tokens: list[Any]) -> str:
     for place, token in enumerate(tokens):
         piece = text[token.start : token.end + 1]
         piece = piece if piece[:1] in ("'", '"', "`", "[") else piece.lower()
-        is_word = place and piece[:1] not in "(),[]" and tokens[place - 1].text not in ("(", ",")
+        is_word = place and piece[:1] not in "(),[]." and tokens[place - 1].text not in ("(", ",", "[", ".")
         written += (" " if is_word else "") + piece
     return written
 
@@ -379,6 +392,11 @@ def _table(node: Any, new_name: str | None = None) -> Table:
     from sqlglot import exp
 
     if not isinstance(node, exp.Table) or not node.name or _others(node, "this", "db", "catalog"):
+        raise _UnclearError
+    # sqlglot leaves out the # of a temporary table of SQL Server, whose name is then that of another table.
+    is_temporary = _others(node.this, "this", "quoted") or node.name.startswith("#")
+    places = [node.catalog.lower(), node.db.lower()]
+    if is_temporary or "tempdb" in places or any(place.startswith("pg_temp") for place in places):
         raise _UnclearError
     return Table(".".join(filter(None, (node.catalog, node.db))) or None, node.name, new_name)
 
@@ -497,7 +515,7 @@ def _created(statement: _Statement) -> Ddl:
     if not isinstance(tree.this, exp.Schema):
         return Ddl("create", is_conditional, (_table(tree.this),), None)
     tables = (_table(tree.this.this),)
-    if tree.args.get("expression") is not None or tree.find(exp.LikeProperty):
+    if tree.args.get("expression") is not None or tree.find(exp.LikeProperty, exp.InheritsProperty):
         return Ddl("create", is_conditional, tables, None)
     types: Types = []
     columns: list[Column] = []
@@ -536,6 +554,8 @@ def _other(statement: _Statement) -> Ddl:
 
     tree = statement.tree()
     statement.must_be_whole(tree, [])
+    if isinstance(tree, exp.TruncateTable) and tree.args.get("partition"):
+        raise _UnclearError
     if isinstance(tree, exp.TruncateTable):
         return Ddl("truncate", bool(tree.args.get("exists")), tuple(map(_table, tree.expressions)), ())
     if not isinstance(tree, (exp.Create, exp.Drop)):

@@ -12,7 +12,7 @@
     {%- set named, latest = properties.get('spark_cdc.read_commit'), properties.get('current-snapshot-id', 'none') -%}
     {%- set is_known = named == latest -%}
     {%- if relation and not is_known -%}
-        {%- set commits = spark_cdc._commits(relation, file_format) -%}
+        {%- set commits = spark_cdc._commits(relation, file_format, in_table=true) -%}
         {%- set latest = commits[0].id if commits else 'none' -%}
         {%- set newer = spark_cdc._commits_since(commits, named) if named is not none else none -%}
         {%- set is_known = newer is not none and spark_cdc._that_change_rows(relation, file_format, newer) == [] -%}
@@ -63,18 +63,18 @@
     {{- return(commits | rejectattr('operation', 'in', moves_rows) | list) -}}
 {%- endmacro -%}
 
-{#- A table's commits, the latest first. -#}
-{%- macro _commits(relation, file_format) -%}
+{#-
+    A table's commits, the latest first. After a rollback of Iceberg its history still has the commits that it took back: with
+    `in_table` they are left out, and so are those of the table that `create or replace` has replaced.
+-#}
+{%- macro _commits(relation, file_format, in_table=false) -%}
     {%- set commits = [] -%}
     {%- if file_format == 'iceberg' -%}
-        {#-
-            A letter before the number, so that dbt keeps it as a text. After a rollback the history still has the commits that it
-            took back; nothing that they note is in the table.
-        -#}
+        {#- a letter before the number, so that dbt keeps it as a text -#}
         {%- set query -%}
             select concat('s', snapshot_id)
             from {{ relation }}.history
-            where is_current_ancestor
+            {{ 'where is_current_ancestor' if in_table }}
             order by made_current_at desc
             limit 50
         {%- endset -%}

@@ -24,10 +24,10 @@ pytestmark = pytest.mark.skipif(not CAPTURE.is_file(), reason="the captures of .
 ROUTES = """\
 include: ['cdc\\.(t_all|t_nopk)', 'cdc2\\.t_pk']
 route:
-  # Spark plans a table of 44 columns for minutes.
+  # Few columns, for a short test; and MySQL has two texts of one FLOAT, so that fl is not compared.
   - source-table: cdc\\.t_all
     sink-table: everything
-    columns: {d65: , bu: , iu: , ti1: , tb: , mu: , b10: , b64: , zf: , yr: , tm: , tm6: , dt3: , ts: , ch: , l1: , gb: ,
+    columns: {fl: , d65: , bu: , iu: , ti1: , tb: , mu: , b10: , b64: , zf: , yr: , tm: , tm6: , dt3: , ts: , ch: , l1: , gb: ,
       u16: , bn: , vb: , en: , st: , js: , ge: , pt: , ls: , def_ts: , gen_v: , gen_s: , tx: , dt: , tu: , dun: , vc: }
 """
 # Source table -> the model that it gets.
@@ -57,6 +57,9 @@ def as_declared(text: str | None, declared: str) -> Any:
     """A database's text as a value of the type that the model declares."""
     if text is None:
         return None
+    # Debezium sends MySQL's zero dates as null, which its format page says.
+    if declared in ("date", "timestamp", "timestamp_ntz") and "-00" in text[:10]:
+        return None
     if declared == "boolean":
         return text == "1"
     if declared == "binary":
@@ -67,9 +70,7 @@ def as_declared(text: str | None, declared: str) -> Any:
         return Decimal(text)
     if declared == "date":
         return date.fromisoformat(text)
-    if declared == "timestamp":
-        return datetime.fromisoformat(text)
-    if declared == "timestamp_ntz":
+    if declared in ("timestamp", "timestamp_ntz"):
         return datetime.fromisoformat(text)
     return int(text) if declared.endswith("int") else text
 

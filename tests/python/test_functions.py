@@ -95,7 +95,7 @@ NOT_OF_THE_ENCODING = [
 )
 def test_the_example_in_the_docstring_is_true(module: Any) -> None:
     results = doctest.testmod(module)
-    assert results.attempted == 1
+    assert results.attempted >= 1
     assert results.failed == 0
 
 

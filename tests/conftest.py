@@ -6,6 +6,7 @@ schemas are its own.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +17,8 @@ import pytest
 HERE = Path(__file__).resolve().parent
 # The harness of a user's project, its source tables and the reference fold serve other folders too.
 sys.path.insert(0, str(HERE / "integration"))
+# The Makefile's is for the package's own project; each project of a test has its profile beside it.
+os.environ.pop("DBT_PROFILES_DIR", None)
 
 if TYPE_CHECKING:
     from harness import Lake, Project

@@ -14,13 +14,13 @@ from rich.console import Console
 from rich.table import Table
 
 from dbt_spark_cdc import __version__
-from dbt_spark_cdc.cli_options import columns_of, keys_of, library_of, one_line
-from dbt_spark_cdc.decode import AUTO, Decoder, Options, Source, UsageError, refusals
+from dbt_spark_cdc.cli_options import STANDARD_INPUT, columns_of, keys_of, library_of, source_of
+from dbt_spark_cdc.decode import AUTO, Decoder, Options, UsageError, refusals
 from dbt_spark_cdc.explain.command import explain
 from dbt_spark_cdc.generate.command import generate
+from dbt_spark_cdc.message_text import one_line
 from dbt_spark_cdc.spark_of_command import spark_of_command
 
-STANDARD_INPUT = "-"
 # A terminal acts on some of these, and some tools read others as the end of a line.
 ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029]")
 
@@ -62,7 +62,7 @@ main.add_command(generate)
     "format_",
     default=AUTO,
     metavar="NAME",
-    help="The messages' format, such as canal or debezium, or auto, which tells it from each file's first "
+    help="The messages' format, such as canal or debezium, or auto, which detects it from each file's first "
     "messages; where several write such messages alike, all of them must read the same. Of a file that holds "
     "messages of other formats too, it says so on standard error.  [default: auto]",
 )
@@ -122,7 +122,7 @@ def decode(
     standard input.
 
     The answer names the message's lines, counted from 0. A message that cannot be read is a line of kind
-    `error`, and the exit code stays 0. It is 2 where a file does not tell its format; the others are read.
+    `error`, and the exit code stays 0. It is 2 where a file does not show its format; the others are read.
 
     \b
     spark-cdc decode orders.jsonl
@@ -133,7 +133,7 @@ def decode(
     try:
         decoder = Decoder(library_of(variables), Options(format_, dialect, columns_of(columns), keys_of(key)))
         targets = _targets(files, out)
-        sources = [_source(file) for file in files]
+        sources = [source_of(file) for file in files]
         opened = decoder.files(sources, files)
     except UsageError as error:
         raise click.UsageError(str(error), context) from None
@@ -168,13 +168,6 @@ def _run(
         return [[] for _ in files]
     with spark_of_command("decode", size) as spark:
         return decoder.states(spark, files) if state else decoder.changes(spark, files)
-
-
-def _source(file: str) -> Source:
-    if file == STANDARD_INPUT:
-        return Source("stdin", sys.stdin.buffer.read())
-    path = Path(file)
-    return Source(path.stem, path.read_bytes())
 
 
 def _targets(files: tuple[str, ...], out: Path | None) -> list[Path]:

@@ -1,13 +1,25 @@
-"""What several commands of `spark-cdc` share: options that are texts, and texts on one line of a terminal."""
+"""What several commands of `spark-cdc` share: the files that they read, and options that are texts."""
 
 from __future__ import annotations
 
 import re
+import sys
+from pathlib import Path
 from typing import Any
 
-from dbt_spark_cdc.decode import UsageError
+from dbt_spark_cdc.decode import Source, UsageError
 from dbt_spark_cdc.macros import CompilerError, MacroLibrary
 from dbt_spark_cdc.project import project_root
+
+STANDARD_INPUT = "-"
+
+
+def source_of(file: str) -> Source:
+    """Read a file, or standard input, as messages of a topic of its name."""
+    if file == STANDARD_INPUT:
+        return Source("stdin", sys.stdin.buffer.read())
+    path = Path(file)
+    return Source(path.stem, path.read_bytes())
 
 
 def columns_of(options: tuple[str, ...]) -> dict[str, str] | None:
@@ -70,9 +82,3 @@ def library_of(options: tuple[str, ...]) -> MacroLibrary:
         except CompilerError as error:
             raise UsageError(f"option --var: {error}") from None
     return library
-
-
-def one_line(text: str) -> str:
-    return "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode() for c in " ".join(text.split())
-    )

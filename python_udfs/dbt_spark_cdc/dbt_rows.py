@@ -14,7 +14,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
@@ -121,6 +121,7 @@ class DbtProject:
             self._child = subprocess.Popen(
                 [sys.executable, "-m", "dbt_spark_cdc.dbt_rows", str(writer), *self._flags],
                 cwd=self.folder,
+                env=_with_our_profiles_dir(os.environ),
                 stdin=subprocess.PIPE,
                 stdout=self._chatter,
                 stderr=self._chatter,
@@ -136,6 +137,12 @@ class DbtProject:
         self._chatter.seek(0)
         lines = [line.strip() for line in self._chatter if line.strip()]
         return lines[-1].rstrip(".") if lines else "it printed nothing"
+
+
+def _with_our_profiles_dir(environment: Mapping[str, str]) -> dict[str, str]:
+    # A relative folder is meant from where the command was typed, and dbt runs in the project's folder.
+    folder = environment.get("DBT_PROFILES_DIR")
+    return {**environment, **({"DBT_PROFILES_DIR": str(Path(folder).resolve())} if folder else {})}
 
 
 def _row(text: str) -> dict[str, Any]:

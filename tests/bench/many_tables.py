@@ -24,6 +24,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "integration"))
 
 from harness import REPOSITORY, USER_PROJECT, environment  # noqa: E402
+from run import cpu_seconds  # noqa: E402
 
 # With new messages, with nothing new: times the CPU of the models by hand, for ten tables of a hundred changes.
 BARS = {"changes": 1.2, "nothing new": 0.6}
@@ -251,6 +252,8 @@ PROFILE = USER_PROJECT / "profiles.yml"
 
 def run(arguments: list[str]) -> None:
     """In a process of its own: one dbt command, or statements; prints what it cost."""
+    from pyspark.sql import SparkSession
+
     kind, what, *rest = arguments
     answer: dict = {"success": True}
     if kind == "dbt":
@@ -280,25 +283,16 @@ def run(arguments: list[str]) -> None:
             .render(env_var=lambda name, default="": os.environ.get(name, default))
         )
         settings = yaml.safe_load(text)["shop"]["outputs"]["iceberg"]["server_side_parameters"]
-        from pyspark.sql import SparkSession
-
         builder = SparkSession.builder
         for name, value in settings.items():
             builder = builder.config(name, value)
         spark = builder.getOrCreate()
         for statement in json.loads(what):
             answer["rows"] = [list(row) for row in spark.sql(statement).collect()]
-    from pyspark import SparkContext
-
     cpu = time.process_time()
-    if SparkContext._jvm is not None:
-        cpu += jvm_seconds(SparkContext._jvm.java.lang.ProcessHandle.current().pid())
+    if (session := SparkSession._instantiatedSession) is not None:
+        cpu += cpu_seconds(session)
     print(json.dumps(answer | {"cpu": cpu}, default=str))
-
-
-def jvm_seconds(process: int) -> float:
-    fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 if __name__ == "__main__":

@@ -158,17 +158,13 @@ class Client:
 
     def transaction(self, topic: str, values: Iterable[str], is_committed: bool = True) -> None:
         """Write messages in a transaction and commit or abort it."""
-        producer = self._producer({"transactional.id": f"of-{topic}"})
-        producer.initTransactions()
-        producer.beginTransaction()
-        for value in values:
-            producer.send(self._record(topic, 0, value))
+        producer = self.open_transaction(topic, values, name="of")
         (producer.commitTransaction if is_committed else producer.abortTransaction)()
         producer.close()
 
-    def open_transaction(self, topic: str, values: Iterable[str]) -> Any:
+    def open_transaction(self, topic: str, values: Iterable[str], name: str = "open") -> Any:
         """Write messages in a transaction and return its producer."""
-        producer = self._producer({"transactional.id": f"open-{topic}"})
+        producer = self._producer({"transactional.id": f"{name}-{topic}"})
         producer.initTransactions()
         producer.beginTransaction()
         for value in values:

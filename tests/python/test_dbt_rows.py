@@ -50,6 +50,20 @@ def project(folder: Path) -> Iterator[DbtProject]:
         yield project
 
 
+def test_a_relative_folder_of_profiles_is_meant_from_here(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "profiles").mkdir()
+    text = (
+        (folder / "profiles.yml").read_text(encoding="utf-8").replace("schema: default", "schema: elsewhere")
+    )
+    (tmp_path / "profiles" / "profiles.yml").write_text(text, encoding="utf-8")
+    monkeypatch.setenv("DBT_PROFILES_DIR", "profiles")
+    monkeypatch.chdir(tmp_path)
+    with DbtProject(folder) as project:
+        assert {node["schema"] for node in project.manifest()["nodes"].values()} == {"elsewhere"}
+
+
 def test_rows_are_exact(project: DbtProject, capfd: pytest.CaptureFixture[str]) -> None:
     sql = """
         select 1 as id, 12345678901234567890.50 as amount, cast(null as string) as note, "a'\\"\\n汉字\\u2028" as text,

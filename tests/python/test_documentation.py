@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import doctest
+import importlib
 import importlib.util
 import io
 import json
@@ -18,6 +20,8 @@ import pytest
 from dbt_spark_cdc.macros import MacroLibrary
 from rich.console import Console
 
+PACKAGE = Path(importlib.util.find_spec("dbt_spark_cdc").origin).parent
+EXAMPLE = re.compile(r"^ *>>> ", re.MULTILINE)
 KAFKA = ["topic", "partition", "offset", "timestamp", "key", "value", "headers"]
 
 
@@ -205,3 +209,15 @@ def test_the_reference_names_every_way_to_write_a_value(repository: Path) -> Non
             named.get(next((name for name in named if name.strip().split("(")[0] == family), ""), ["text"])
         )
         assert encodings == found - (set() if family == "date" else {"days"}), family
+
+
+@pytest.mark.parametrize(
+    "file",
+    [file for file in sorted(PACKAGE.rglob("*.py")) if EXAMPLE.search(file.read_text(encoding="utf-8"))],
+    ids=lambda file: file.stem,
+)
+def test_the_examples_in_the_docstrings_are_true(file: Path) -> None:
+    name = ".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts)
+    results = doctest.testmod(importlib.import_module(name))
+    assert results.attempted == len(EXAMPLE.findall(file.read_text(encoding="utf-8")))
+    assert results.failed == 0

@@ -195,7 +195,7 @@ NO_OFFSET = {"topic": None, "partition": None, "offset": None}
         ([5, 7], PLACE, "same"),
         ([5], PLACE, "same"),
         ([5], PLACE | {"offset": 6}, "older"),
-        # the source's position tells messages apart; an offset is that of a partition of a topic
+        # the source's position identifies a message; an offset does so within one partition of a topic
         ([5, 7, 0], NO_TOPIC, "same"),
         ([5, 7, 0], PLACE | {"partition": 1}, "other_place"),
         ([5, 7, 0], PLACE | {"topic": "u"}, "other_place"),

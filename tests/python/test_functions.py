@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import doctest
 import json
 import subprocess
 import sys
@@ -16,12 +15,7 @@ from typing import Any
 import pytest
 import yaml
 from dbt_spark_cdc import register, registry, workers
-from dbt_spark_cdc.functions import ddl as ddl_module
-from dbt_spark_cdc.functions import decode_binary as decode_binary_module
 from dbt_spark_cdc.functions import detect as detect_module
-from dbt_spark_cdc.functions import dts_avro as dts_avro_module
-from dbt_spark_cdc.functions import mongo_documents as mongo_documents_module
-from dbt_spark_cdc.functions import type_name as type_name_module
 from dbt_spark_cdc.functions.decode_binary import decode_binary
 from dbt_spark_cdc.functions.detect import RULES, alike, detect
 from dbt_spark_cdc.functions.dts_avro import dts_avro
@@ -80,23 +74,6 @@ NOT_OF_THE_ENCODING = [
     ("BASE64", "YQ=="),
     ("", "a"),
 ]
-
-
-@pytest.mark.parametrize(
-    "module",
-    [
-        ddl_module,
-        decode_binary_module,
-        detect_module,
-        dts_avro_module,
-        mongo_documents_module,
-        type_name_module,
-    ],
-)
-def test_the_example_in_the_docstring_is_true(module: Any) -> None:
-    results = doctest.testmod(module)
-    assert results.attempted >= 1
-    assert results.failed == 0
 
 
 @pytest.mark.parametrize("encoding", ENCODERS)

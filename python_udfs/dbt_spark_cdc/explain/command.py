@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from dbt_spark_cdc.cli_options import columns_of, keys_of, library_of
+from dbt_spark_cdc.cli_options import STANDARD_INPUT, columns_of, keys_of, library_of, source_of
 from dbt_spark_cdc.dbt_rows import DbtError, DbtProject
 from dbt_spark_cdc.decode import AUTO, Options, UsageError
 from dbt_spark_cdc.explain.message import Explainer
@@ -17,8 +16,6 @@ from dbt_spark_cdc.explain.project import Destination
 from dbt_spark_cdc.explain.show import shown
 from dbt_spark_cdc.inputs import Message, read_messages
 from dbt_spark_cdc.spark_of_command import spark_of_command
-
-STANDARD_INPUT = "-"
 
 
 @click.command()
@@ -34,8 +31,8 @@ STANDARD_INPUT = "-"
     "format_",
     default=AUTO,
     metavar="NAME",
-    help="The message's format, such as canal or debezium, or auto, which tells it from the message, or else "
-    "from the file's first messages.  [default: auto]",
+    help="The message's format, such as canal or debezium, or auto, which detects it from the message, or "
+    "else from the file's first messages.  [default: auto]",
 )
 @click.option("--dialect", metavar="NAME", help="Whose way of writing the format, such as flat for debezium.")
 @click.option(
@@ -105,10 +102,11 @@ def explain(
                 "given; got none."
             )
         name = "standard input" if file == STANDARD_INPUT else file
-        messages = _messages(file)
+        source = source_of(file)
+        messages = read_messages(source.topic, source.data)
         place = _place(messages, line, name)
         project = None if project_dir is None else DbtProject(project_dir, profiles_dir, target)
-        facts = _explained(explainer, messages, place, file, name, project)
+        facts = _explained(explainer, messages, place, source.topic, name, project)
     except UsageError as error:
         raise click.UsageError(str(error), context) from None
     except DbtError as error:
@@ -123,11 +121,10 @@ def _explained(
     explainer: Explainer,
     messages: list[Message],
     place: int,
-    file: str,
+    topic: str,
     name: str,
     project: DbtProject | None,
 ) -> dict[str, Any]:
-    topic = "stdin" if file == STANDARD_INPUT else Path(file).stem
     with spark_of_command("explain", len(messages[place].value or b"")) as spark:
         facts = explainer.explain(spark, messages, place, topic, name)
         if project is not None and facts["format"] is not None:
@@ -135,13 +132,6 @@ def _explained(
                 destination = Destination(project, explainer.library)
                 facts["project"] = destination.of(spark, facts, messages[place])
         return facts
-
-
-def _messages(file: str) -> list[Message]:
-    if file == STANDARD_INPUT:
-        return read_messages("stdin", sys.stdin.buffer.read())
-    path = Path(file)
-    return read_messages(path.stem, path.read_bytes())
 
 
 def _place(messages: list[Message], line: int | None, name: str) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from dbt_spark_cdc.message_text import STAR, matches_star
+
 Node = dict[str, Any]
 TARGETS = ("cdc_current", "cdc_history")
 _COLUMN = re.compile(r"(?:`[^`]+`|[^\W\d]\w*)(?:\.(?:`[^`]+`|[^\W\d]\w*))*")
@@ -69,21 +71,19 @@ def is_read_by(changes: Node, facts: dict[str, Any]) -> bool:
     return all(
         _matches(noted[part], facts[part])
         for part in ("database", "schema", "table")
-        if noted[part] and not (part == "table" and noted[part] == "*")
+        if noted[part] and not (part == "table" and noted[part] == STAR)
     )
 
 
 def _matches(wanted: str, name: str | None) -> bool:
     if name is None:
         return False
-    if not is_pattern(wanted):
-        return name == wanted
-    return re.fullmatch(".*".join(map(re.escape, wanted.split("*"))), name, re.DOTALL) is not None
+    return matches_star(wanted, name) if is_pattern(wanted) else name == wanted
 
 
 def is_pattern(name: str | None) -> bool:
     """Whether a name matches several source tables."""
-    return bool(name) and "*" in name and name != "*"
+    return bool(name) and STAR in name and name != STAR
 
 
 def reads_several_tables(changes: Node) -> bool:

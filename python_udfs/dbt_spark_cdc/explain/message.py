@@ -19,6 +19,7 @@ from dbt_spark_cdc.explain.places import as_dict, place_of, place_of_column
 from dbt_spark_cdc.functions.detect import rule_of, unwrapped
 from dbt_spark_cdc.inputs import Message
 from dbt_spark_cdc.macros import MacroLibrary
+from dbt_spark_cdc.message_text import jinja_literal
 from dbt_spark_cdc.registry import register
 
 if TYPE_CHECKING:
@@ -81,23 +82,23 @@ class Explainer:
         self, messages: list[Message], message: Message, topic: str, name: str
     ) -> tuple[File, list[str]]:
         """Return the message as a file with its format, and why it is this one."""
-        told = self._writers.file_of([message], topic, name)
+        alone = self._writers.file_of([message], topic, name)
         if self.options.format != AUTO:
-            return told, ["the option --format names it"]
+            return alone, ["the option --format names it"]
         value = message.value
         look = None if value is None else self._writers.look(value)
-        if look is not None and told.refusal is None and (look.confidence == 1 or len(messages) == 1):
-            return told, [_shown_by(value, look.confidence)]
+        if look is not None and alone.refusal is None and (look.confidence == 1 or len(messages) == 1):
+            return alone, [_shown_by(value, look.confidence)]
         whole = self._writers.file_of(messages, topic, name)
         if whole.refusal is not None or whole.format == AUTO:
-            if told.refusal is None and told.format != AUTO:
-                return told, [_shown_by(value, look.confidence)]
-            raise UsageError(self._untold(message, whole, name))
+            if alone.refusal is None and alone.format != AUTO:
+                return alone, [_shown_by(value, look.confidence)]
+            raise UsageError(self._not_shown(message, whole, name))
         why = f"most of the first {min(len(messages), DETECT_FROM)} messages of {name} are of this format"
         own = [] if look is None or not look.confidence else [_shown_by(value, look.confidence)]
         return replace(whole, messages=[message]), [why, *own]
 
-    def _untold(self, message: Message, file: File, name: str) -> str:
+    def _not_shown(self, message: Message, file: File, name: str) -> str:
         if message.value is None:
             return (
                 f"option --format must name the format of {name}, because a tombstone, a message without a "
@@ -304,8 +305,7 @@ def line_of(name: str, type_: str) -> str:
     >>> line_of("it's", "bigint")
     "'it\\\\'s': 'bigint',"
     """
-    escaped = name.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}': '{type_}',"
+    return f"{jinja_literal(name)}: '{type_}',"
 
 
 def _error(error: dict[str, Any] | None, value: bytes | None) -> dict[str, Any] | None:

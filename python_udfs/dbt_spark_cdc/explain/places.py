@@ -8,6 +8,8 @@ from collections.abc import Callable
 from json.decoder import scanstring
 from typing import Any, NamedTuple
 
+from dbt_spark_cdc.message_text import printable
+
 _BYTE = re.compile(r"\bbyte (\d+)\b")
 _PATH = re.compile(r"([^:]+): ")
 _BLANKS = re.compile(r"[ \t\r\n]*")
@@ -108,8 +110,7 @@ def excerpt(value: bytes, place: Place) -> tuple[str, str, str]:
 
 
 def _shown(part: bytes) -> str:
-    text = part.decode("utf-8", "backslashreplace")
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return printable(part.decode("utf-8", "backslashreplace"))
 
 
 def as_dict(value: bytes, place: Place) -> dict[str, Any]:

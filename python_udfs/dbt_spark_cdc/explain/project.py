@@ -23,6 +23,7 @@ from dbt_spark_cdc.explain.message import OFFSET, line_of
 from dbt_spark_cdc.functions.fingerprints import READS_ALL
 from dbt_spark_cdc.inputs import Message
 from dbt_spark_cdc.macros import MacroLibrary
+from dbt_spark_cdc.message_text import jinja_literal
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -404,11 +405,11 @@ def _lines(facts: dict[str, Any], messages: list[dict[str, Any]], changes: list[
     name = messages[0]["name"] if messages else "..."
     arguments = [f"messages=ref('{name}')", f"format='{facts['format']}'{dialect}"]
     arguments += [
-        f"{part}={_python(facts[part])}"
+        f"{part}={jinja_literal(facts[part])}"
         for part in ("database", "schema", "table")
         if facts[part] is not None
     ]
-    arguments.append(f"key=[{', '.join(map(_python, facts['key_columns']))}]")
+    arguments.append(f"key=[{', '.join(map(jinja_literal, facts['key_columns']))}]")
     columns = dict.fromkeys(
         itertools.chain.from_iterable((column["line"] for column in row["columns"]) for row in facts["rows"])
     )
@@ -418,8 +419,3 @@ def _lines(facts: dict[str, Any], messages: list[dict[str, Any]], changes: list[
     yield f"{{{{ spark_cdc.changes({', '.join(arguments)}, columns={{"
     yield from (f"    {line}" for line in columns)
     yield "}) }}"
-
-
-def _python(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"

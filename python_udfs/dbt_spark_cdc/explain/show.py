@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dbt_spark_cdc.cli_options import one_line
+from dbt_spark_cdc.message_text import one_line, printable
 
 LONGEST_VALUE = 60
 # If standard output is no terminal, as in a file or a pipe.
@@ -235,7 +235,7 @@ def value(text: str | None) -> str:
         return "NULL"
     if text in ("NULL", "(missing)") or not text.strip():
         return json.dumps(text, ensure_ascii=False)
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    shown = printable(text)
     if len(shown) <= LONGEST_VALUE:
         return shown
     return f"{shown[:LONGEST_VALUE]}... ({len(text)} characters)"

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from dbt_spark_cdc.cli_options import library_of, one_line
+from dbt_spark_cdc.cli_options import library_of, source_of
 from dbt_spark_cdc.decode import AUTO, Options, UsageError
+from dbt_spark_cdc.message_text import one_line
 from dbt_spark_cdc.spark_of_command import spark_of_command
 
 
@@ -31,7 +32,7 @@ from dbt_spark_cdc.spark_of_command import spark_of_command
     "format_",
     default=AUTO,
     metavar="NAME",
-    help="The messages' format, or auto, which tells it from each topic's first messages.  [default: auto]",
+    help="The messages' format, or auto, which detects it from each topic's first messages.  [default: auto]",
 )
 @click.option("--dialect", metavar="NAME", help="Whose way of writing the format, such as flat for debezium.")
 @click.option(
@@ -102,7 +103,6 @@ def generate(
     spark-cdc generate captures/*.jsonl --source shop --routes routes.yml --check
     spark-cdc generate --source shop --raw-table landing.raw
     """
-    from dbt_spark_cdc.cli import _source
 
     context = click.get_current_context()
     try:
@@ -118,7 +118,7 @@ def generate(
             library_of(variables), Options(format_, dialect), Target(project, source, raw_table, routes)
         )
         topics = (
-            generator.topics([_source(file) for file in files], files)
+            generator.topics([source_of(file) for file in files], files)
             if files
             else generator.topics_of_raw_table(profiles_dir, target, limit)
         )

@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
 from dbt_spark_cdc.generate.plan import Plan, Table
+from dbt_spark_cdc.message_text import jinja_literal
 
 WIDTH = 120
 # A longer mapping is easier to read with one column a line.
@@ -52,11 +53,11 @@ def _messages(plan: Plan) -> str:
 def _changes(plan: Plan, table: Table) -> str:
     arguments = [f"messages=ref('{plan.messages_model}')", _format(plan)]
     if table.needs_database and table.database is not None:
-        arguments.append(f"database={_literal(table.database)}")
+        arguments.append(f"database={jinja_literal(table.database)}")
     if table.needs_schema and table.schema_name is not None:
-        arguments.append(f"schema={_literal(table.schema_name)}")
-    arguments += [f"table={_literal(table.name)}", f"key={_list(map(_literal, table.key))}"]
-    entries = [f"{_literal(column.name)}: {_literal(column.type)}" for column in table.columns]
+        arguments.append(f"schema={jinja_literal(table.schema_name)}")
+    arguments += [f"table={jinja_literal(table.name)}", f"key={_list(map(jinja_literal, table.key))}"]
+    entries = [f"{jinja_literal(column.name)}: {jinja_literal(column.type)}" for column in table.columns]
     columns = f"{{{', '.join(entries)}}}"
     if len(entries) > COLUMNS_IN_A_LINE or len(columns) > WIDTH - 20:
         columns = "{\n" + "".join(f"           {entry},\n" for entry in entries) + "       }"
@@ -97,7 +98,7 @@ def _comments(table: Table) -> str:
 
 
 def _table_model(plan: Plan, table: Table, materialized: str) -> str:
-    key = _list(map(_literal, table.key))
+    key = _list(map(jinja_literal, table.key))
     return (
         f"{{{{ config(materialized='{materialized}', unique_key={key}) }}}}\n"
         f"select * from {{{{ ref('{plan.changes_model(table)}') }}}}\n"
@@ -149,11 +150,6 @@ def _format(plan: Plan) -> str:
 
 def _list(texts: Iterable[str]) -> str:
     return f"[{', '.join(texts)}]"
-
-
-def _literal(text: str) -> str:
-    """Return a text as Jinja writes it in an expression."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 # ---- YAML

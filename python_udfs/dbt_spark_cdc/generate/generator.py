@@ -94,7 +94,7 @@ class Generator:
 
     def _name(self, plan: Plan, found: Sequence) -> None:
         before = self.state.sources.get(plan.source)
-        known = {(t.database, t.schema_name, t.name): t.model for t in before.tables} if before else {}
+        known = {table.identity: table.model for table in before.tables} if before else {}
         for table in plan.tables:
-            table.model = table.model or known.get((table.database, table.schema_name, table.name), "")
+            table.model = table.model or known.get(table.identity, "")
         put_names(plan.tables, found)

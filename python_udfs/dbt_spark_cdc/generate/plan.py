@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from pydantic import BaseModel, ConfigDict, Field
 
 from dbt_spark_cdc.decode import UsageError
+from dbt_spark_cdc.message_text import STAR, matches_star
 
-SHARD = "*"
 # Why a type is a guess.
 NO_TYPE = "the messages name no type"
 UNKNOWN_TYPE = "this package does not know the type that the messages name"
@@ -58,27 +58,25 @@ class Table(_Part):
     needs_schema: bool = False
 
     @property
+    def identity(self) -> tuple[str | None, str | None, str]:
+        return self.database, self.schema_name, self.name
+
+    @property
     def full_name(self) -> str:
         """The name as people write it."""
-        return ".".join(part for part in (self.database, self.schema_name, self.name) if part is not None)
+        return ".".join(part for part in self.identity if part is not None)
 
     def covers(self, other: Table) -> bool:
         """Whether its model reads another table, because of a star."""
-        pairs = (
-            (self.database, other.database),
-            (self.schema_name, other.schema_name),
-            (self.name, other.name),
-        )
-        return all(matches(pattern, name) for pattern, name in pairs)
+        return all(map(matches, self.identity, other.identity))
 
     @property
     def is_of_shards(self) -> bool:
         """Whether one model reads several source tables."""
-        if self.name == SHARD:
+        if self.name == STAR:
             return False
         # A star alone is no pattern: `changes` then reads every name, and does not tell the tables apart.
-        parts = (self.database, self.schema_name, self.name)
-        return any(part is not None and SHARD in part and part != SHARD for part in parts)
+        return any(part is not None and STAR in part and part != STAR for part in self.identity)
 
     @property
     def table_key(self) -> list[str]:
@@ -118,9 +116,7 @@ def put_names(tables: Sequence[Table], found: Iterable[Table]) -> None:
     for table in [*found, *tables]:
         named.setdefault(table.name, []).append(table)
     for table in tables:
-        alike = (
-            named[table.name] if SHARD not in table.name else itertools.chain.from_iterable(named.values())
-        )
+        alike = named[table.name] if STAR not in table.name else itertools.chain.from_iterable(named.values())
         others = [other for other in alike if matches(table.name, other.name) and not table.covers(other)]
         # Once needed, always: the other table's messages may come again.
         table.needs_database |= any(not matches(table.database, other.database) for other in others)
@@ -144,7 +140,7 @@ def _qualified(table: Table) -> str:
 
 
 def _full(table: Table) -> str:
-    return "_".join(part for part in (table.database, table.schema_name, table.name) if part)
+    return "_".join(part for part in table.identity if part)
 
 
 def _clashing(some: Sequence[Table], tables: Sequence[Table]) -> list[Table]:
@@ -154,7 +150,12 @@ def _clashing(some: Sequence[Table], tables: Sequence[Table]) -> list[Table]:
     return [table for table in some if taken[table.model] > 1]
 
 
-def not_told_apart(column: str, known: str, table: Table) -> str:
+def in_order(table: Table) -> tuple[str, ...]:
+    """Return by what tables are sorted."""
+    return tuple(part or "" for part in table.identity)
+
+
+def differs_in_case(column: str, known: str, table: Table) -> str:
     """Return the sentence about a column that another one's name has in other letters."""
     return f"left out the column {column} of {table.full_name}: a model cannot tell it from {known}."
 
@@ -165,9 +166,9 @@ def matches(pattern: str | None, name: str | None) -> bool:
     >>> matches("orders_*", "orders_07"), matches("orders", "orders_07")
     (True, False)
     """
-    if pattern is None or name is None or SHARD not in pattern:
+    if pattern is None or name is None or STAR not in pattern:
         return pattern == name
-    return re.fullmatch(".*".join(map(re.escape, pattern.split(SHARD))), name, re.DOTALL) is not None
+    return matches_star(pattern, name)
 
 
 def model_name(text: str) -> str:
@@ -178,5 +179,5 @@ def model_name(text: str) -> str:
     >>> model_name("T Weird.1"), model_name("2024")
     ('t_weird_1', 'table_2024')
     """
-    name = re.sub(r"[^a-z0-9_]+", "_", text.replace(SHARD, "").lower()).strip("_")
+    name = re.sub(r"[^a-z0-9_]+", "_", text.replace(STAR, "").lower()).strip("_")
     return name if name[:1].isalpha() else f"table_{name}".strip("_")

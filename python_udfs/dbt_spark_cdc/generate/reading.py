@@ -15,16 +15,16 @@ from dbt_spark_cdc.generate.plan import (
     DOES_NOT_FIT,
     NO_TYPE,
     ONLY_NULLS,
-    SHARD,
     UNKNOWN_TYPE,
     Column,
     Table,
+    differs_in_case,
     model_name,
-    not_told_apart,
 )
 from dbt_spark_cdc.generate.types import SHAPES, TEXT, Shapes, guessed
 from dbt_spark_cdc.inputs import Message
 from dbt_spark_cdc.macros import MacroLibrary
+from dbt_spark_cdc.message_text import STAR
 from dbt_spark_cdc.registry import register
 
 if TYPE_CHECKING:
@@ -113,6 +113,7 @@ class Reader:
         self.library = library
         self.read = read
         self.notices: list[str] = []
+        self._header = library.call("_format", read.format, read.dialect)["header"]
         register(spark)
         create_messages(spark, "raw", ((m.partition, m) for m in read.messages))
         query = library.call("messages", "raw", read.format, read.dialect, RAW_COLUMNS)
@@ -138,7 +139,7 @@ class Reader:
             if (reason := _not_declarable(name)) is not None:
                 self.notices.append(f"left out a table: {reason}.")
                 continue
-            table = Table(database=name[0], schema_name=name[1], name=name[2] or SHARD, model="")
+            table = Table(database=name[0], schema_name=name[1], name=name[2] or STAR, model="")
             found[name] = list(self._declarable(table, columns.get(name, [])))
             if not found[name]:
                 self.notices.append(f"left out {table.full_name}: no message has a column of it.")
@@ -150,7 +151,7 @@ class Reader:
         return tables
 
     def _check_names(self, tables: list[Table]) -> None:
-        unnamed = [table for table in tables if table.name == SHARD]
+        unnamed = [table for table in tables if table.name == STAR]
         if not unnamed:
             return
         its = sorted({message.topic for message in self.read.messages})
@@ -173,8 +174,7 @@ class Reader:
             )
 
     def _statements(self) -> dict[tuple[str | None, str], Declared]:
-        fmt = self.library.call("_format", self.read.format, self.read.dialect)
-        sql_dialect = fmt["header"]["sql_dialect"] or "cast(null as string)"
+        sql_dialect = self._header["sql_dialect"] or "cast(null as string)"
         rows = self.spark.sql(f"""
             select coalesce(schema_name, database_name) as qualifier, table_name, ddl,
                 {sql_dialect} as sql_dialect
@@ -186,8 +186,7 @@ class Reader:
 
     def _columns(self, statements: dict[tuple[str | None, str], Declared]) -> dict[NAME, list[_Found]]:
         """Return the columns of each table, in the order of its newest row."""
-        fmt = self.library.call("_format", self.read.format, self.read.dialect)
-        vendor = self.library.call("_literal", fmt["header"]["type_codes"] or self.read.format)
+        vendor = self.library.call("_literal", self._header["type_codes"] or self.read.format)
         shapes = ", ".join(f"count_if({condition}) as is_{name}" for name, condition in SHAPES.items())
         query = f"""
             with texts as (
@@ -240,7 +239,7 @@ class Reader:
             elif JINJA.search(column.name):
                 self.notices.append(f"left out a column of {table.full_name}: dbt would run {column.name!r}.")
             elif column.name.lower() in seen:
-                self.notices.append(not_told_apart(column.name, seen[column.name.lower()], table))
+                self.notices.append(differs_in_case(column.name, seen[column.name.lower()], table))
             else:
                 seen[column.name.lower()] = column.name
                 yield column
@@ -295,7 +294,7 @@ class Reader:
             ).createOrReplaceTempView("messages_of_group")
             changes = self.library.call(
                 "changes", messages="messages_of_group", format=self.read.format, dialect=self.read.dialect,
-                table=SHARD, key=[], columns=columns,
+                table=STAR, key=[], columns=columns,
             )  # fmt: skip
             query = f"""
                 select {", ".join(f"m.{part}" for part in NAMES.split(", "))}, c.detail from (
@@ -313,7 +312,7 @@ class Reader:
 
 
 def _name(table: Table) -> NAME:
-    return table.database, table.schema_name, None if table.name == SHARD else table.name
+    return table.database, table.schema_name, None if table.name == STAR else table.name
 
 
 def _demote(table: Table, found: list[_Found], rejected: dict[NAME, list[str]]) -> bool:
@@ -337,7 +336,7 @@ def _of_table(statements: dict[tuple[str | None, str], Declared], name: NAME) ->
 
 def _not_declarable(name: NAME) -> str | None:
     for part in name:
-        if part is not None and (SHARD in part or not part.strip() or not part.isprintable()):
+        if part is not None and (STAR in part or not part.strip() or not part.isprintable()):
             return f"no model can name {part!r}"
         if part is not None and JINJA.search(part):
             return f"dbt would run its name {part!r}"

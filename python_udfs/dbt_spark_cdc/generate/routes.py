@@ -14,9 +14,10 @@ from ruamel.yaml.error import YAMLError
 
 from dbt_spark_cdc.decode import UsageError
 from dbt_spark_cdc.decode.files import spellings
-from dbt_spark_cdc.generate.plan import SHARD, SHARDS_DIFFER, Column, Table, not_told_apart
+from dbt_spark_cdc.generate.plan import SHARDS_DIFFER, Column, Table, differs_in_case, in_order
 from dbt_spark_cdc.generate.types import TEXT
 from dbt_spark_cdc.macros import CompilerError, MacroLibrary
+from dbt_spark_cdc.message_text import STAR
 
 
 class _Part(BaseModel):
@@ -114,12 +115,12 @@ def routed(
             tables.append(_overridden(table, route, library))
     return sorted(
         [*tables, *(table for table in kept if id(table) not in taken)],
-        key=lambda table: (table.database or "", table.schema_name or "", table.name),
+        key=in_order,
     )
 
 
 def _any(patterns: Iterable[str], table: Table) -> bool:
-    names = [name for name in spellings((table.database, table.schema_name, table.name)) if name is not None]
+    names = [name for name in spellings(table.identity) if name is not None]
     return any(re.fullmatch(pattern, name) for pattern in patterns for name in names)
 
 
@@ -128,13 +129,13 @@ def _merged(shards: list[Table], found: Sequence[Table], route: Route, notices: 
     merged = Table(
         database=_star([table.database for table in shards]),
         schema_name=_star([table.schema_name for table in shards]),
-        name=_star([table.name for table in shards]) or SHARD,
+        name=_star([table.name for table in shards]) or STAR,
     )
-    merged.needs_database = merged.database != SHARD and len({table.database for table in shards}) > 1
-    merged.needs_schema = merged.schema_name != SHARD and len({table.schema_name for table in shards}) > 1
+    merged.needs_database = merged.database != STAR and len({table.database for table in shards}) > 1
+    merged.needs_schema = merged.schema_name != STAR and len({table.schema_name for table in shards}) > 1
     others = [t for t in found if t not in shards and merged.covers(t)]
     if others or not merged.is_of_shards:
-        every = "table" if merged.name == SHARD else "database or schema"
+        every = "table" if merged.name == STAR else "database or schema"
         reads = f"`{others[0].full_name}`" if others else f"every {every}"
         raise UsageError(
             f"option --routes: the tables of `{route.source_table}` must have a name that a star can match "
@@ -152,7 +153,7 @@ def _merged(shards: list[Table], found: Sequence[Table], route: Route, notices: 
     for column in (column for table in shards for column in table.columns):
         known = columns.setdefault(column.name.lower(), column.model_copy())
         if known.name != column.name:
-            notices.append(not_told_apart(column.name, known.name, merged))
+            notices.append(differs_in_case(column.name, known.name, merged))
             continue
         if known.type != column.type:
             known.type, known.guess = TEXT, SHARDS_DIFFER
@@ -167,7 +168,7 @@ def _star(names: Sequence[str | None]) -> str | None:
         return names[0]
     start = _common(texts)
     end = _common([text[len(start) :][::-1] for text in texts])[::-1]
-    return f"{start}{SHARD}{end}"
+    return f"{start}{STAR}{end}"
 
 
 def _common(texts: Sequence[str]) -> str:

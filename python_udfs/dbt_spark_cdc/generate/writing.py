@@ -27,7 +27,8 @@ from dbt_spark_cdc.generate.plan import (
     Column,
     Plan,
     Table,
-    not_told_apart,
+    differs_in_case,
+    in_order,
 )
 from dbt_spark_cdc.generate.types import holds, joined
 
@@ -84,18 +85,18 @@ def merged(
     """
     notices = [] if notices is None else notices
     if before is None:
-        return now.model_copy(update={"tables": sorted(now.tables, key=_identity_text)})
+        return now.model_copy(update={"tables": sorted(now.tables, key=in_order)})
     if (before.format, before.dialect) != (now.format, now.dialect):
         raise UsageError(
             f"option --source must be another name than {now.source}: its messages model reads "
             f"{before.format}{f' ({before.dialect})' if before.dialect else ''}, and these messages are "
             f"{now.format}{f' ({now.dialect})' if now.dialect else ''}."
         )
-    known = {_identity(table): table for table in before.tables}
-    gone = {_identity(table) for table in left_out}
+    known = {table.identity: table for table in before.tables}
+    gone = {table.identity for table in left_out}
     tables = []
     for table in now.tables:
-        old = known.pop(_identity(table), None)
+        old = known.pop(table.identity, None)
         if old is not None:
             left = {name.lower() for name in table.left_out}
             known_columns = [column for column in old.columns if column.name.lower() not in left]
@@ -109,16 +110,8 @@ def merged(
     tables += [
         table for identity, table in known.items() if identity not in gone and not _is_shard(table, tables)
     ]
-    tables.sort(key=_identity_text)
+    tables.sort(key=in_order)
     return now.model_copy(update={"tables": tables, "has_headers": now.has_headers or before.has_headers})
-
-
-def _identity(table: Table) -> tuple[str | None, str | None, str]:
-    return table.database, table.schema_name, table.name
-
-
-def _identity_text(table: Table) -> tuple[str, str, str]:
-    return table.database or "", table.schema_name or "", table.name
 
 
 def _is_shard(table: Table, others: Sequence[Table]) -> bool:
@@ -131,7 +124,7 @@ def _merged_columns(table: Table, before: Sequence[Column], notices: list[str]) 
     for old in before:
         new = found.pop(old.name.lower(), None)
         if new is not None and new.name != old.name:
-            notices.append(not_told_apart(new.name, old.name, table))
+            notices.append(differs_in_case(new.name, old.name, table))
             new = None
         columns.append(old if new is None else _merged_column(table, old, new, notices))
     return [*columns, *found.values()]
@@ -165,8 +158,8 @@ def _merged_column(table: Table, old: Column, new: Column, notices: list[str]) -
 def outcome(project: Path, state: State, plan: Plan, overwrite: bool) -> Outcome:
     """Compare the project's files with those of the plan; writes nothing."""
     plans = {**state.sources, plan.source: plan}
-    _refuse_names_twice(plans, plan)
     before, now = project_files(state.sources), project_files(plans)
+    _refuse_names_twice(plans, plan, now)
     elsewhere = _elsewhere(project, state, plans, plan, now)
     changes, notices, hashes = [], [], {}
     for other, has_table in _other_sources(project, plan):
@@ -231,10 +224,10 @@ def _hash(text: str) -> str:
 # ---- names that are taken
 
 
-def _refuse_names_twice(plans: Mapping[str, Plan], plan: Plan) -> None:
+def _refuse_names_twice(plans: Mapping[str, Plan], plan: Plan, files: Iterable[str]) -> None:
     """A model's name is its file's name, and dbt has each name once: also among the files of all sources."""
     paths: dict[str, list[str]] = {}
-    for path in project_files(plans):
+    for path in files:
         if path.endswith(".sql"):
             paths.setdefault(Path(path).stem, []).append(path)
     own = f"models/marts/{plan.source}/"

@@ -2,7 +2,7 @@
 # The logic is in tools/setup_env.py, not here.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo test test-fast delta ansi spark40 converge torture lint bench docs clean
+.PHONY: help setup setup-dev demo test test-fast delta ansi spark40 converge torture e2e lint bench docs clean
 
 BIN := .venv/bin
 # A pyenv shim may be on the path without a Python behind it, so each candidate is started.
@@ -35,7 +35,8 @@ converge: setup-dev ## Put many more random logs into tables in random batches (
 	@SPARK_CDC_LOGS=$(or $(LOGS),1000) SPARK_CDC_SEED=$(or $(SEED),$$RANDOM) $(BIN)/pytest tests/convergence
 
 delta: setup-dev ## Tell the story of a user's project on Delta, which takes long
-	@SPARK_CDC_LAKES=delta $(BIN)/pytest tests/integration/test_days.py tests/integration/test_whole_rows.py tests/integration/test_landing.py
+	@SPARK_CDC_LAKES=delta $(BIN)/pytest tests/integration/test_days.py tests/integration/test_whole_rows.py \
+		tests/integration/test_landing.py tests/faults/test_kills.py -k 'not killed_landing'
 
 ansi: setup-dev ## Tell it with Spark's ANSI mode on, which dbt-spark turns off in its own sessions
 	@SPARK_CDC_ANSI=1 $(BIN)/pytest tests/python/test_golden.py tests/python/test_bad_input.py tests/python/test_captures.py tests/python/test_peer_cases.py
@@ -48,6 +49,10 @@ spark40: setup-dev ## Read all golden cases on Spark 4.0, which is downloaded (h
 
 torture: setup-dev ## Kill dbt again and again, see it repair (ARGS="--help" lists the choices)
 	@$(BIN)/python tests/faults/torture.py $(ARGS)
+
+e2e: ## Read real databases through Debezium and Kafka, kill, compare all tables (ARGS="--help" lists the choices)
+	@$(SETUP) e2e
+	@$(BIN)/python tests/e2e/end_to_end.py $(ARGS)
 
 lint: setup-dev ## Check Python, SQL and the dbt project
 	@$(BIN)/ruff check .

@@ -24,11 +24,12 @@ if TYPE_CHECKING:
     from harness import Lake, Project
     from xdist.scheduler import LoadScopeScheduling
 
-# Folder -> the JVM that its tests share; those of tests/faults start processes of their own.
+# Folder -> the JVM that its tests share; those of tests/faults and tests/e2e start processes of their own.
 JVMS = {
     "integration": "shop",
     "operations": "shop",
     "faults": "faults",
+    "e2e": "faults",
     "convergence": "convergence",
     "python": "python",
 }

@@ -29,8 +29,9 @@ REQUIREMENTS = {"demo": "requirements.txt", "test": "requirements-dev.txt"}
 
 def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Set this checkout up.")
-    parser.add_argument("purpose", choices=sorted(REQUIREMENTS), nargs="?", default="demo")
-    purpose = parser.parse_args(argv).purpose
+    parser.add_argument("purpose", choices=["demo", "e2e", "test"], nargs="?", default="demo")
+    asked = parser.parse_args(argv).purpose
+    purpose = "demo" if asked == "demo" else "test"
 
     install_packages(purpose)
     require_java()
@@ -38,8 +39,11 @@ def main(argv: list[str] | None = None) -> None:
     if fetched.returncode:  # it has said why
         sys.exit(fetched.returncode)
     (ROOT / os.environ.get("SPARK_CDC_LAKE", ".lake")).mkdir(parents=True, exist_ok=True)
-    if purpose == "test" and os.environ.get("CI") == "true":
+    if asked == "test" and os.environ.get("CI") == "true":
         offer_chromium()
+        offer_databases("postgresql")
+    if asked == "e2e":
+        offer_databases("postgresql", "mariadb-server-core")
 
 
 def install_packages(purpose: str) -> None:
@@ -123,6 +127,17 @@ def offer_chromium() -> None:
     there = any(shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome"))
     if not there and not apt_install(["chromium"]):
         say("No chromium could be installed: the tests that need a browser are skipped.")
+
+
+def offer_databases(*packages: str) -> None:
+    """Servers for the tests that read real databases: they are skipped without one."""
+    programs = {
+        "postgresql": "usr/lib/postgresql/*/bin/postgres",
+        "mariadb-server-core": "usr/sbin/mariadbd",
+    }
+    for package in packages:
+        if not any(Path("/").glob(programs[package])) and not apt_install([package]):
+            say(f"No {package} could be installed: tests that need it are skipped.")
 
 
 def apt_install(names: list[str] | tuple[str, ...]) -> bool:

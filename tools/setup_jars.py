@@ -31,12 +31,21 @@ TEST_JARS = {
     "io.delta:delta-storage:4.4.0": "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc",
 }
 JARS = {"demo": DEMO_JARS, "test": TEST_JARS}
-# Spark's Kafka source, and a broker: tests are skipped without them. One hash for all files of each.
-KAFKA_SOURCE = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.1.1"
-KAFKA_BROKER = "org.apache.kafka:kafka_2.13:4.3.1"
+# Spark's Kafka source, a broker, and Kafka Connect with Debezium: tests are skipped without them. One hash
+# for all files of each.
+KAFKA_SOURCE = ("org.apache.spark:spark-sql-kafka-0-10_2.13:4.1.1",)
+KAFKA_BROKER = ("org.apache.kafka:kafka_2.13:4.3.1",)
+DEBEZIUM = (
+    "org.apache.kafka:connect-runtime:4.3.1",
+    "org.apache.kafka:connect-json:4.3.1",
+    "io.debezium:debezium-connector-mariadb:3.5.0.Final",
+    "io.debezium:debezium-connector-postgres:3.5.0.Final",
+    "org.slf4j:slf4j-simple:1.7.36",
+)
 KAFKA_JARS = {
     "kafka-source": (KAFKA_SOURCE, "11c2e1ee40baffea6927e35af913cf2f7742c1f99edb6905e7706434e0109f61"),
     "kafka-broker": (KAFKA_BROKER, "bb90fc6b4361656d05c9396e4f8d8711917970666e429ab8bc9975108108eb6b"),
+    "debezium": (DEBEZIUM, "27c862c872c57d70a615b6b50f196b8862ae7bdbf002fe59e52917b1dd58704f"),
 }
 # What Spark has itself, and what Delta needs for other catalogs only.
 NOT_FETCHED = (
@@ -64,8 +73,8 @@ def main(argv: list[str] | None = None) -> None:
     folder, purpose = (*arguments, *(".jars", "demo")[len(arguments) :])
     fetch(Path(folder).resolve(), JARS[purpose])
     if purpose == "test":
-        for name, (jar, wanted) in KAFKA_JARS.items():
-            fetch_with_all(Path(folder).resolve() / name, jar, wanted)
+        for name, (jars, wanted) in KAFKA_JARS.items():
+            fetch_with_all(Path(folder).resolve() / name, jars, wanted)
 
 
 def fetch(folder: Path, jars: dict[str, str]) -> None:
@@ -92,17 +101,17 @@ def fetch(folder: Path, jars: dict[str, str]) -> None:
             os.replace(fetched, path)
 
 
-def fetch_with_all(folder: Path, jar: str, wanted: str) -> None:
-    """Put a jar and all that it needs into a folder of its own; if that fails, say that tests are skipped."""
+def fetch_with_all(folder: Path, jars: tuple[str, ...], wanted: str) -> None:
+    """Put jars and all that they need into a folder; if that fails, say that tests are skipped."""
     if folder.is_dir():
         return
-    print(f"Fetching {jar} and what it needs into {folder.name} (50 MB at most, once) ...", flush=True)
+    print(f"Fetching {jars[0]} and what it needs into {folder.name} (80 MB at most, once) ...", flush=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".fetch-") as scratch:
-        resolve([jar], Path(scratch), OF_SPARK if jar == KAFKA_SOURCE else ())
-        jars = sorted(Path(scratch, "jars").glob("*.jar"))
-        found = "".join(f"{file.name} {hashlib.sha256(file.read_bytes()).hexdigest()}\n" for file in jars)
+        resolve(list(jars), Path(scratch), OF_SPARK if jars == KAFKA_SOURCE else ())
+        files = sorted(Path(scratch, "jars").glob("*.jar"))
+        found = "".join(f"{file.name} {hashlib.sha256(file.read_bytes()).hexdigest()}\n" for file in files)
         if hashlib.sha256(found.encode()).hexdigest() != wanted:
-            print(f"{jar} could not be fetched as pinned: tests that need it are skipped.", file=sys.stderr)
+            print(f"{jars[0]} was not fetched as pinned: tests that need it are skipped.", file=sys.stderr)
             return
         os.replace(Path(scratch, "jars"), folder)
 

@@ -72,7 +72,7 @@ class Broker:
         settings = self.folder / "server.properties"
         if not settings.exists():
             self.folder.mkdir(parents=True, exist_ok=True)
-            self.ports = {name: _free_port() for name in ("plain", "controller", "sasl")}
+            self.ports = {name: free_port() for name in ("plain", "controller", "sasl")}
             settings.write_text(
                 SETTINGS.format(**self.ports, folder=self.folder, user=KAFKA_USER, password=KAFKA_PASSWORD)
             )
@@ -216,7 +216,7 @@ class Client:
         raise AssertionError("the broker did not do it")
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]

@@ -64,8 +64,8 @@ class Generator:
     def topics_of_raw_table(self, profiles_dir: Path | None, dbt_target: str | None, limit: int) -> Topics:
         """Find the format of the topics in the raw table; raises UsageError."""
         table = f"{self.raw_schema}.{self.raw_table}"
-        messages = newest(self.target.project, profiles_dir, dbt_target, table, limit)
-        return topics(self.writers, messages, table)
+        messages, has_headers = newest(self.target.project, profiles_dir, dbt_target, table, limit)
+        return topics(self.writers, messages, table, has_headers)
 
     def outcome(self, spark: SparkSession, read: Topics, overwrite: bool) -> Outcome:
         """Return the files to write; raises UsageError."""

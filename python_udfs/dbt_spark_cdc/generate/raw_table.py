@@ -10,13 +10,15 @@ from dbt_spark_cdc.dbt_rows import DbtError, DbtProject
 from dbt_spark_cdc.decode import UsageError
 from dbt_spark_cdc.inputs import Message
 
+HEADERS = "array<struct<key:string,value:binary>>"
+
 
 def newest(
     project: Path, profiles_dir: Path | None, target: str | None, table: str, limit: int
-) -> list[Message]:
-    """Return at most `limit` messages of each topic; raises UsageError with dbt's own words.
+) -> tuple[list[Message], bool]:
+    """Return at most `limit` messages of each topic, and whether the raw table has a column of headers.
 
-    Headers are left out, because a raw table need not have them.
+    Raises UsageError with dbt's own words.
     """
     name = ".".join(f"`{part}`" for part in table.split("."))
     query = f"""
@@ -32,12 +34,14 @@ def newest(
     try:
         with DbtProject(project, profiles_dir, target) as dbt:
             rows = dbt.rows(query)
+            columns = dbt.macro("spark_cdc._columns_as_json", {"relation": name})
     except DbtError as error:
         raise UsageError(
             f"option --raw-table must be a raw table that dbt can read, or FILES must be given; got {table}: "
             f"{error}"
         ) from None
-    return [_message(line, row) for line, row in enumerate(rows)]
+    has_headers = {"name": "headers", "type": HEADERS} in columns
+    return [_message(line, row) for line, row in enumerate(rows)], has_headers
 
 
 def _message(line: int, row: dict[str, Any]) -> Message:

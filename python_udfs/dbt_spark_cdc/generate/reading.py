@@ -49,13 +49,11 @@ class Topics(NamedTuple):
     format: str
     dialect: str | None
     notices: list[str]
-
-    @property
-    def has_headers(self) -> bool:
-        return any(message.headers for message in self.messages)
+    # Whether a messages model reads headers: the source has them, if not in each of these messages.
+    has_headers: bool
 
 
-def topics(writers: Writers, messages: Iterable[Message], origin: str) -> Topics:
+def topics(writers: Writers, messages: Iterable[Message], origin: str, has_headers: bool = False) -> Topics:
     """Find the format of each topic; raises UsageError if there is more than one."""
     by_topic: dict[str, list[Message]] = {}
     for message in messages:
@@ -89,7 +87,9 @@ def topics(writers: Writers, messages: Iterable[Message], origin: str) -> Topics
     notices = [
         f"left out the topic {_shortened(alike)}: {refusal.reason}." for refusal, alike in refused.items()
     ]
-    return Topics([m for topic in read for m in by_topic[topic]], format_, dialect, notices)
+    messages = [message for topic in read for message in by_topic[topic]]
+    has_headers = has_headers or any(message.headers for message in messages)
+    return Topics(messages, format_, dialect, notices, has_headers)
 
 
 def _shortened(names: Sequence[str], most: int = 5) -> str:

@@ -1,0 +1,89 @@
+"""`make e2e`: real databases, Debezium, Kafka, landing, generated models, kills; then all tables are compared.
+
+make e2e ARGS="--databases pg mariadb --rounds 10 --seed 7"
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "integration"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "faults"))
+
+from kills import running
+from pipeline import Pipeline
+from servers import DATABASES, missing
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--databases", nargs="+", default=list(DATABASES), choices=list(DATABASES))
+    arguments.add_argument("--rounds", type=int, default=8)
+    arguments.add_argument("--pause", type=float, default=0.05, help="seconds between transactions")
+    arguments.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
+    options = arguments.parse_args()
+    if lacks := missing(options.databases):
+        sys.exit(f"make e2e: missing: {lacks}. Install it, and type make e2e again.")
+    print(f"seed {options.seed}", flush=True)
+    with tempfile.TemporaryDirectory(prefix="spark_cdc_e2e_") as scratch:
+        print(end_to_end(Path(scratch), options.databases, options.seed, options.rounds, options.pause))
+
+
+def end_to_end(folder: Path, names: list[str], seed: int, rounds: int, pause: float) -> dict[str, int]:
+    """Let databases change for some rounds of landing and building; return how many rows were compared."""
+    pipeline = Pipeline(folder, "iceberg", seed, names)
+    try:
+        pipeline.open()
+        pipeline.say("servers are up")
+        rounds_of_changes(pipeline, rounds, pause)
+        with running(pipeline) as worker:
+            pipeline.catch_up(worker)
+            pipeline.say("all messages have landed")
+            pipeline.generate()
+            pipeline.apply(worker)
+            compared = pipeline.must_equal_the_databases(worker)
+            pipeline.say("all tables are equal")
+            pipeline.test(worker)
+            pipeline.say("the shipped tests pass")
+            transactions = sum(workload.transactions for workload in pipeline.workloads.values())
+            return compared | {"transactions": transactions, "killed": sum(pipeline.killed.values())}
+    finally:
+        pipeline.close()
+
+
+def rounds_of_changes(pipeline: Pipeline, rounds: int, pause: float) -> None:
+    """Land and run while the databases change; now and then a run or Kafka Connect is killed."""
+    worker = pipeline.start()
+    try:
+        for number in range(rounds):
+            if number in (1, 3):
+                pipeline.add_column(number // 2)
+            with pipeline.busy(pause):
+                if number and pipeline.chance.random() < 0.4:
+                    pipeline.restart_connect()
+                    pipeline.say("killed Kafka Connect")
+                pipeline.land(worker)
+                if number in (0, 2, 4):
+                    pipeline.generate()
+                    pipeline.say("wrote models")
+                moment = {"seconds": round(pipeline.chance.uniform(1, pipeline.seconds_of_a_run), 1)}
+                if (
+                    number
+                    and pipeline.chance.random() < 0.5
+                    and pipeline.kill(worker, "run", ["run"], moment)
+                ):
+                    pipeline.say(f"round {number}: killed a run after {moment['seconds']} s")
+                    worker = pipeline.start()
+                else:
+                    pipeline.apply(worker)
+                    pipeline.say(f"round {number} is done")
+    finally:
+        worker.is_gone()
+
+
+if __name__ == "__main__":
+    main()

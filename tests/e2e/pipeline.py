@@ -1,0 +1,273 @@
+"""From real databases to tables, all the way: servers, workload, a generated dbt project, and what must hold.
+
+databases -> Debezium -> Kafka -> `cdc_landing` -> `spark-cdc generate` -> `dbt build`, again and again while the
+databases change, with runs and connectors that are killed. At the end the current tables equal the databases', value
+by value, and the history tables their logs.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from datetime import time as clock
+from itertools import groupby
+from types import SimpleNamespace
+from typing import Any
+
+from broker import Broker
+from harness import Project, environment
+from kills import SCHEMA, Siege, Worker
+from servers import DATABASES, Connect, Database
+from transactions import TABLES, Column, Key, Row, Workload, integers, texts, types
+
+LANDING = """\
+{{{{ config(materialized='cdc_landing') }}}}
+{{{{ spark_cdc.kafka_messages(options={{
+    'kafka.bootstrap.servers': '{servers}',
+    'subscribePattern': '{pattern}',
+    'kafka.metadata.max.age.ms': '1000'
+}}) }}}}
+"""
+# Two more columns of orders, while everything runs.
+LATE_COLUMNS = (
+    Column("rating", types("smallint"), integers(16)),
+    Column("remark", types("varchar(60)"), texts(60)),
+)
+MARK = "the last row"
+
+
+@dataclass
+class Pipeline(Siege):
+    """Databases with their workloads, and the project that reads them. `names` are names of `DATABASES`."""
+
+    names: Sequence[str] = ("pg",)
+    broker: Broker = field(init=False)
+    databases: dict[str, Database] = field(init=False)
+    workloads: dict[str, Workload] = field(init=False)
+    connect: Connect = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.folder.chmod(0o755)  # PostgreSQL is another user
+        self.began = time.monotonic()
+        self.killed = Counter()
+        self.chance = random.Random(self.seed)
+        self.broker = Broker(self.folder / "kafka")
+        self.databases = {name: DATABASES[name](self.folder) for name in self.names}
+
+    def open(self) -> None:
+        """Start the servers, with some rows for the snapshots, and make the project, which lands the topics."""
+        self.broker.start()
+        self.workloads = {}
+        for name, database in self.databases.items():
+            database.start()
+            self.workloads[name] = Workload(database, self.seed)
+            self.workloads[name].begin()
+        self.connect = Connect(self.folder / "connect", self.broker.servers, list(self.databases.values()))
+        self.connect.start()
+        models = {
+            f"models/landing/raw_{name}.sql": LANDING.format(
+                servers=self.broker.servers, pattern=rf"{name}\\..*"
+            )
+            for name in self.names
+        }
+        self.project = Project(self.folder / "project", SCHEMA, models)
+        self.workload = SimpleNamespace(broker=self.folder / "no_file")
+
+    def close(self) -> None:
+        """End all servers."""
+        for workload in getattr(self, "workloads", {}).values():
+            workload.close()
+        if hasattr(self, "connect"):
+            self.connect.stop()
+        for database in self.databases.values():
+            database.stop()
+        self.broker.stop()
+
+    def say(self, what: str) -> None:
+        """Print what has happened, and after how many seconds."""
+        print(f"{time.monotonic() - self.began:6.0f} s  {what}", flush=True)
+
+    def generate(self) -> None:
+        """Let `spark-cdc generate` write the models of all tables that have messages."""
+        for name in self.names:
+            done = subprocess.run(
+                [
+                    sys.executable, "-m", "dbt_spark_cdc.cli", "generate", "--source", name,
+                    "--raw-table", f"{SCHEMA}.raw_{name}", "--project-dir", str(self.project.folder),
+                    "--profiles-dir", str(self.project.folder),
+                ],
+                env=self.environment(), capture_output=True, text=True,
+            )  # fmt: skip
+            assert done.returncode == 0, done.stdout + done.stderr
+
+    def environment(self) -> dict[str, str]:
+        """What the project's profile reads."""
+        return os.environ | environment(self.folder, self.lake) | {"SHOP_SCHEMA": SCHEMA}
+
+    def land(self, worker: Worker) -> None:
+        """Land what the topics have."""
+        worker.must_run(["run", "--select", "models/landing"])
+
+    def apply(self, worker: Worker) -> None:
+        """Run all other models."""
+        worker.must_run(["run", "--exclude", "models/landing"])
+
+    def test(self, worker: Worker) -> None:
+        """Run the shipped tests."""
+        worker.must_run(["test"])
+
+    @contextmanager
+    def busy(self, pause: float) -> Iterator[None]:
+        """The databases change all the time."""
+        over, failures = threading.Event(), []
+
+        def change(workload: Workload) -> None:
+            try:
+                while not over.wait(pause):
+                    workload.transaction()
+            except Exception as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=change, args=(each,)) for each in self.workloads.values()]
+        for thread in threads:
+            thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            for thread in threads:
+                thread.join()
+        assert not failures, failures
+
+    def restart_connect(self) -> None:
+        """Kill Kafka Connect, which then sends some messages again."""
+        self.connect.stop(suddenly=True)
+        self.connect.start()
+        self.killed["connect"] += 1
+
+    def add_column(self, number: int) -> None:
+        """A new column of orders in each database; nobody may change rows meanwhile."""
+        for workload in self.workloads.values():
+            workload.add_column("orders", LATE_COLUMNS[number])
+
+    def catch_up(self, worker: Worker, seconds: int = 180) -> None:
+        """Write a last row, and land until it has arrived."""
+        for workload in self.workloads.values():
+            workload.mark(MARK)
+        until = time.monotonic() + seconds
+        missing = set(self.names)
+        while missing:
+            assert time.monotonic() < until, f"{missing} did not arrive: {self.connect}"
+            time.sleep(2)
+            self.land(worker)
+            tables = worker.tables()
+            missing = {
+                name
+                for name in self.names
+                if not any(MARK in _text(row["value"]) for row in tables[f"raw_{name}"])
+            }
+
+    def must_equal_the_databases(self, worker: Worker) -> dict[str, int]:
+        """Compare all tables with the databases; gives what was compared."""
+        found = worker.tables()
+        compared: Counter[str] = Counter()
+        for name, workload in self.workloads.items():
+            assert workload.keys().keys() == {table.name for table in TABLES}
+            for table, key in workload.keys().items():
+                model = self.model(name, table)
+                columns = workload.columns(table)
+                current = {
+                    tuple(row[part] for part in key): {column: row[column] for column in columns}
+                    for row in found[model] if not row["_cdc_is_deleted"]
+                }  # fmt: skip
+                wanted = workload.rows(table)
+                assert current.keys() == wanted.keys(), f"{model}: {current.keys() ^ wanted.keys()}"
+                for place, row in wanted.items():
+                    differ = {
+                        column: (value, current[place][column])
+                        for column, value in row.items() if not same(value, current[place][column])
+                    }  # fmt: skip
+                    assert not differ, f"{model} {place}: (database, table) {_short(differ)}"
+                compared[f"current {name}"] += len(wanted)
+                compared[f"history {name}"] += self.must_equal_the_log(
+                    f"{model}_history", found[f"{model}_history"], workload, table
+                )
+        return dict(compared)
+
+    def must_equal_the_log(self, model: str, found: list[Row], workload: Workload, table: str) -> int:
+        """Each key went through the states that the database committed, in this order."""
+        key, columns = workload.keys()[table], workload.columns(table)
+        states: dict[Key, list[Row | None]] = defaultdict(list)
+        for change in workload.log:
+            if change.table == table:
+                states[change.key].append(change.row)
+        versions: dict[Key, list[Row | None]] = defaultdict(list)
+        for row in sorted(found, key=lambda row: row["_cdc_sequence"]):
+            place = tuple(row[part] for part in key)
+            versions[place].append(
+                None if row["_cdc_is_deleted"] else {column: row[column] for column in columns}
+            )
+        count = 0
+        for place in states.keys() | versions.keys():
+            # The snapshot is the first that Debezium saw of a row; what was before is not in the topic.
+            wanted = _without_repeats(states[place])
+            got = _without_repeats(versions[place])
+            snapshot = len(wanted) - len(got)
+            assert snapshot >= 0, f"{model} {place}: {len(got)} versions, {len(wanted)} states"
+            for state, version in zip(wanted[snapshot:], got, strict=True):
+                assert _same_rows(state, version), (
+                    f"{model} {place}: (log, table) {_short(state)}, {_short(version)}"
+                )
+            count += len(got)
+        return count
+
+    def model(self, name: str, table: str) -> str:
+        """The model of a source table: the names of generate's files, of which one database's may have a prefix."""
+        files = (self.project.folder / "models" / "marts" / name).glob("*.sql")
+        [model] = [file.stem for file in files if file.stem in (table, f"{name}_{table}")]
+        return model
+
+
+def same(value: Any, found: Any) -> bool:
+    """Whether a database's value and a table's are the same; a time of day is a number of microseconds in the table."""
+    if isinstance(value, (memoryview, bytes)) or isinstance(found, bytearray):
+        return value is not None and found is not None and bytes(value) == bytes(found)
+    if isinstance(value, datetime) and value.tzinfo:
+        value = value.astimezone(timezone.utc).replace(tzinfo=None)
+    if isinstance(value, clock):
+        value = timedelta(
+            hours=value.hour, minutes=value.minute, seconds=value.second, microseconds=value.microsecond
+        )
+    if isinstance(value, timedelta):  # which `generate` declares as the number that Debezium sends
+        return found == value / timedelta(microseconds=1)
+    return value == found and (value is None) == (found is None)
+
+
+def _same_rows(left: Row | None, right: Row | None) -> bool:
+    if left is None or right is None:
+        return left is right
+    # A state from before a column was added has no value of it.
+    return all(same(left.get(name), value) for name, value in right.items())
+
+
+def _without_repeats(states: list[Row | None]) -> list[Row | None]:
+    """Without a state that equals the one before it, and without deletes of what was not there."""
+    kept = [state for state, _ in groupby(states)]
+    return kept[1:] if kept and kept[0] is None else kept
+
+
+def _short(values: Row | None) -> dict[str, str] | None:
+    return values and {name: repr(value)[:80] for name, value in values.items()}
+
+
+def _text(value: Any) -> str:
+    return bytes(value).decode() if value is not None else ""

@@ -1,0 +1,258 @@
+"""Real servers on this machine, each in a folder and on a port of its own: PostgreSQL, MariaDB, Kafka Connect.
+
+They come from Debian's packages and from the jars in .jars/debezium; `missing` says what is not there.
+"""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from broker import JARS as BROKER_JARS
+from broker import Broker, free_port
+from harness import REPOSITORY
+
+CONNECT_JARS = REPOSITORY / ".jars" / "debezium"
+CONNECT_SETTINGS = """
+bootstrap.servers={servers}
+key.converter=org.apache.kafka.connect.json.JsonConverter
+value.converter=org.apache.kafka.connect.json.JsonConverter
+offset.storage.file.filename={folder}/offsets
+offset.flush.interval.ms=3000
+listeners=http://127.0.0.1:{port}
+plugin.discovery=only_scan
+"""
+SYSTEM_TABLES = Path("/usr/share/mysql")
+# Of every connector. Its topics have three partitions: the order in the topic is not the database's.
+CONNECTOR = {
+    "tasks.max": "1",
+    "skipped.operations": "none",
+    "provide.transaction.metadata": "true",
+    "heartbeat.interval.ms": "3000",
+    "poll.interval.ms": "100",
+    "topic.creation.default.replication.factor": "1",
+    "topic.creation.default.partitions": "3",
+}
+
+
+class Database(ABC):
+    """A database server that a connector reads; `name` is the prefix of its topics too."""
+
+    name: str
+    schema: str
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / self.name
+        self.port = free_port()
+        self._process: subprocess.Popen | None = None
+
+    @classmethod
+    @abstractmethod
+    def program(cls) -> Path | None:
+        """Give the server's program, if it is installed."""
+
+    @abstractmethod
+    def start(self) -> None:
+        """Make an empty database, and wait until it answers."""
+
+    @abstractmethod
+    def connect(self) -> Any:
+        """Open a connection, as Python's DB API has it; it commits nothing by itself."""
+
+    @abstractmethod
+    def quoted(self, name: str) -> str:
+        """Quote a name."""
+
+    @abstractmethod
+    def connector(self, servers: str) -> dict[str, str]:
+        """Give the connector's settings."""
+
+    def stop(self) -> None:
+        """End it."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGINT if self.name == "pg" else signal.SIGTERM)
+            self._process.wait(timeout=60)
+
+    def _serve(self, command: Sequence[str | Path], user: str | None = None) -> None:
+        log = (self.folder.parent / f"{self.name}.log").open("a")
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, user=user, cwd="/"
+        )
+        answers(self.port, self._process)
+
+
+class Postgres(Database):
+    name, schema = "pg", "public"
+
+    @classmethod
+    def program(cls) -> Path | None:
+        return max(Path("/usr/lib/postgresql").glob("*/bin/postgres"), default=None)
+
+    def start(self) -> None:
+        self.folder.mkdir()
+        user = None
+        if getpass.getuser() == "root":  # which it refuses to be
+            user = "postgres"
+            shutil.chown(self.folder, user)
+        initdb = [
+            self.program().with_name("initdb"),
+            "-D",
+            self.folder,
+            "-U",
+            "postgres",
+            "-A",
+            "trust",
+            "-E",
+            "UTF8",
+            "--locale=C.UTF-8",
+        ]
+        subprocess.run(initdb, check=True, user=user, cwd="/", stdout=subprocess.DEVNULL)
+        settings = {
+            "listen_addresses": "127.0.0.1", "unix_socket_directories": self.folder, "wal_level": "logical",
+            "shared_buffers": "64MB", "timezone": "UTC", "fsync": "off",
+        }  # fmt: skip
+        options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        self._serve([self.program(), "-D", self.folder, "-p", str(self.port), *options], user)
+
+    def connect(self) -> Any:
+        import psycopg2
+
+        return psycopg2.connect(f"host=127.0.0.1 port={self.port} user=postgres dbname=postgres")
+
+    def quoted(self, name: str) -> str:
+        return '"' + name.replace('"', '""') + '"'
+
+    def connector(self, servers: str) -> dict[str, str]:
+        return {
+            "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
+            "database.hostname": "127.0.0.1", "database.port": str(self.port), "database.user": "postgres",
+            "database.password": "x", "database.dbname": "postgres", "plugin.name": "pgoutput",
+            "schema.include.list": "public", "topic.prefix": self.name, "slot.name": "e2e",
+        }  # fmt: skip
+
+
+class Mariadb(Database):
+    name, schema = "mariadb", "shop"
+
+    @classmethod
+    def program(cls) -> Path | None:
+        found = shutil.which("mariadbd", path=f"{os.environ['PATH']}:/usr/sbin")
+        return Path(found) if found else None
+
+    def start(self) -> None:
+        self.folder.mkdir()
+        common = ["--no-defaults", f"--datadir={self.folder}", f"--user={getpass.getuser()}"]
+        # What mariadb-install-db does, which needs the package of the client.
+        system = "".join(
+            (SYSTEM_TABLES / name).read_text()
+            for name in ("mysql_system_tables.sql", "mysql_system_tables_data.sql")
+        )
+        subprocess.run(
+            [self.program(), *common, "--bootstrap", "--skip-networking"], check=True, stderr=subprocess.DEVNULL, text=True,
+            input=f"create database if not exists mysql;\nuse mysql;\nset @auth_root_socket=null;\n{system}",
+        )  # fmt: skip
+        self._serve([
+            self.program(), *common, "--bind-address=127.0.0.1", f"--port={self.port}",
+            f"--socket={self.folder}/socket", f"--pid-file={self.folder}/pid", "--server-id=2", "--log-bin=bin",
+            "--binlog-format=ROW", "--binlog-row-image=FULL", "--binlog-row-metadata=FULL",
+            "--default-time-zone=+00:00", "--character-set-server=utf8mb4", "--innodb-flush-log-at-trx-commit=0",
+        ])  # fmt: skip
+        with self._connection() as connection:
+            connection.cursor().execute(f"create database {self.schema}")
+
+    def connect(self) -> Any:
+        return self._connection(database=self.schema)
+
+    def _connection(self, **options: str) -> Any:
+        import pymysql
+
+        return pymysql.connect(host="127.0.0.1", port=self.port, user="root", charset="utf8mb4", **options)
+
+    def quoted(self, name: str) -> str:
+        return "`" + name.replace("`", "``") + "`"
+
+    def connector(self, servers: str) -> dict[str, str]:
+        return {
+            "connector.class": "io.debezium.connector.mariadb.MariaDbConnector",
+            "database.hostname": "127.0.0.1", "database.port": str(self.port), "database.user": "root",
+            "database.password": "", "database.include.list": self.schema, "database.server.id": "106",
+            "database.ssl.mode": "disable", "topic.prefix": self.name,
+            "schema.history.internal": "io.debezium.storage.kafka.history.KafkaSchemaHistory",
+            "schema.history.internal.kafka.bootstrap.servers": servers,
+            "schema.history.internal.kafka.topic": f"_history.{self.name}",
+        }  # fmt: skip
+
+
+DATABASES: dict[str, type[Database]] = {kind.name: kind for kind in (Postgres, Mariadb)}
+
+
+@dataclass
+class Connect:
+    """Kafka Connect in one process, with Debezium: what its offsets file has not noted it sends again."""
+
+    folder: Path
+    servers: str
+    databases: Sequence[Database]
+    port: int = field(default_factory=lambda: free_port())
+    _process: subprocess.Popen | None = None
+
+    def start(self) -> None:
+        """Start it, once more if it was stopped."""
+        self.folder.mkdir(exist_ok=True)
+        settings = self.folder / "worker.properties"
+        settings.write_text(CONNECT_SETTINGS.format(servers=self.servers, folder=self.folder, port=self.port))
+        files = []
+        for database in self.databases:
+            files.append(self.folder / f"{database.name}.json")
+            config = CONNECTOR | database.connector(self.servers)
+            files[-1].write_text(json.dumps({"name": database.name, "config": config}))
+        log = (self.folder / "connect.log").open("a")
+        options = ["-Xmx768m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+        main = "org.apache.kafka.connect.cli.ConnectStandalone"
+        self._process = subprocess.Popen(
+            ["java", *options, main, str(settings), *map(str, files)], env=os.environ | {"CLASSPATH": f"{CONNECT_JARS}/*"},
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+        )  # fmt: skip
+        answers(self.port, self._process)
+
+    def stop(self, suddenly: bool = False) -> None:
+        """End it; suddenly it notes nothing of what it has sent."""
+        if self._process is not None:
+            (self._process.kill if suddenly else self._process.terminate)()
+            self._process.wait(timeout=60)
+            self._process = None
+
+    def __str__(self) -> str:
+        return (self.folder / "connect.log").read_text()[-3000:]
+
+
+def answers(port: int, process: subprocess.Popen, seconds: int = 120) -> None:
+    """Wait until a server takes connections."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        assert process.poll() is None, f"{process.args} ended"
+        time.sleep(0.25)
+    raise AssertionError(f"{process.args} does not answer")
+
+
+def missing(names: Sequence[str]) -> str:
+    """Name what has to be installed for these databases; nothing if all is there."""
+    lacks = [f"the server of {name}" for name in names if DATABASES[name].program() is None]
+    lacks += [f"the jars in {jars.name}" for jars in (BROKER_JARS, CONNECT_JARS) if not jars.is_dir()]
+    if not Broker.can_start():
+        lacks.append("Java, or Spark's Kafka source")
+    return ", ".join(lacks)

@@ -22,7 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-COMMENT = re.compile(r"\s*/\*.*?\*/\s*", re.DOTALL)
+# dbt's own, and what the step is.
+COMMENTS = re.compile(r"(?:\s*/\*.*?\*/)*\s*", re.DOTALL)
 NODE = re.compile(r'"node_id": "model\.shop\.(\w+)"')
 
 
@@ -63,7 +64,7 @@ class Stop:
             self.seconds is None
             and node is not None
             and node[1] == self.model
-            and re.match(self.statement, COMMENT.sub("", sql, count=1), re.IGNORECASE | re.DOTALL) is not None
+            and re.match(self.statement, COMMENTS.sub("", sql, count=1), re.IGNORECASE | re.DOTALL) is not None
         )
 
 

@@ -2,9 +2,9 @@
 
 dbt creates the plugin on every command, before it connects. The plugin then only puts small wrappers around
 the Spark adapter: one where dbt opens a connection, which knows the method, and those where dbt runs a
-statement of `method: session` or fetches its rows. They register the functions before the first statement, and
-have long ones said in dbt's log. Nothing here may break dbt, so every failure ends as one log line. A statement
-whose functions do not run on the workers fails with one sentence.
+statement of `method: session` or fetches its rows. They register the functions before the first statement,
+and have long ones said in dbt's log. Nothing here may break dbt, so every failure ends as one log line. A
+statement whose functions do not run on the workers fails with one sentence.
 """
 
 from __future__ import annotations

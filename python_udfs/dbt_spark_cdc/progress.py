@@ -1,8 +1,8 @@
 """Lines in dbt's log that say what a long run does.
 
-dbt prints a line when a model begins and one when it ends, and nothing between them. For a statement that runs
-in a session of this process, `Progress` says each 20 seconds of its node which step it is and how far Spark is.
-All figures are Spark's own; what Spark does not know is left out.
+dbt prints a line when a model begins and one when it ends, and nothing between them. For a statement that
+runs in a session of this process, `Progress` says each 20 seconds of its node which step it is and how far
+Spark is. All figures are Spark's own; what Spark does not know is left out.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class Statement:
 class Progress:
     """Says what runs, from a thread of its own that exists only while statements do.
 
-    `say` takes a line, and True if it is for the debug log only. Nothing here may break a run: an error is one
-    line in the debug log. What failed is not tried again until `begin`: the figures of Spark, or any line.
+    `say` takes a line, and True if it is for the debug log only. Nothing here may break a run: an error is
+    one line in the debug log. What failed is not tried again until `begin`: Spark's figures, or any line.
     """
 
     def __init__(
@@ -183,8 +183,8 @@ def _as_seconds(started_at: str | None) -> float | None:
 def figures_of(session: SparkSession | None) -> Callable[[], list[str]]:
     """Return what gives the figures of the jobs that this thread starts from now on in this session.
 
-    It has none over Spark Connect, whose server alone knows them, and where a thread of Python is not a thread
-    of the JVM (PYSPARK_PIN_THREAD=false): the jobs of several models could not be told apart there.
+    It has none over Spark Connect, whose server alone knows them, and where a thread of Python is not one of
+    the JVM (PYSPARK_PIN_THREAD=false): the jobs of several models could not be told apart there.
     """
     context = getattr(session, "_sc", None)
     if context is None or type(context._gateway).__name__ != "ClientServer":

@@ -20,6 +20,6 @@
     {{- return(execute and run_query("show functions like '" ~ name ~ "'").rows | length > 0) -}}
 {%- endmacro -%}
 
-{%- macro _has_rows(query) -%}
-    {{- return(run_query('select 1 from ' ~ query ~ ' limit 1').rows | length > 0) -}}
+{%- macro _has_rows(query, step='') -%}
+    {{- return(run_query(step ~ 'select 1 from ' ~ query ~ ' limit 1').rows | length > 0) -}}
 {%- endmacro -%}

@@ -165,7 +165,9 @@
         {%- if not reading.partitions and spark_cdc._is_run() -%}
             {{- return(spark_cdc._nothing_new()) -}}
         {%- endif -%}
-        {%- do spark_cdc._note_state('append', read_positions=reading.positions_after) -%}
+        {%- do spark_cdc._note_state(
+            'append', read_positions=reading.positions_after, messages=spark_cdc._number_of_messages(reading.partitions)
+        ) -%}
         {%- set reading = reading if reading.partitions else none -%}
     {%- endif -%}
     {%- set parts = spark_cdc._parts_to_type(fmt, columns) -%}

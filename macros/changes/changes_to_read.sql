@@ -23,7 +23,8 @@
     {%- if finds_copies and partitions | selectattr('has_late_messages') | list -%}
         {%- do queries.append(spark_cdc._unread_messages(this) | trim) -%}
     {%- endif -%}
-    {%- for row in (run_query(queries | join('\n\nunion\n\n')).rows if queries else []) -%}
+    {%- set incomplete = spark_cdc._step('finding messages to read again') ~ queries | join('\n\nunion\n\n') -%}
+    {%- for row in (run_query(incomplete).rows if queries else []) -%}
         {%- do read_again.append({'topic': row[0], 'partition': row[1], 'offset': row[2]}) -%}
     {%- endfor -%}
     {{- return({

@@ -32,6 +32,7 @@
             ) -%}
         {%- endfor -%}
         {%- set query -%}
+            {{ spark_cdc._step('finding what has landed') }}
             select topic, partition, max(offset) + 1
             from {{ relation }}
             where {{ conditions | join(' and ') }}
@@ -92,7 +93,10 @@
         {%- do question.update({'subscribePattern': options.subscribePattern}) -%}
     {%- endif -%}
     {%- set offsets = [] -%}
-    {%- for row in run_query('select * from spark_cdc_kafka_offsets(' ~ spark_cdc._kafka_literal(tojson(question)) ~ ')').rows -%}
+    {%- for row in run_query(
+        spark_cdc._step('asking Kafka for its offsets') ~ 'select * from spark_cdc_kafka_offsets('
+        ~ spark_cdc._kafka_literal(tojson(question)) ~ ')'
+    ).rows -%}
         {%- do offsets.append({
             'topic': row[0], 'topic_id': row[1], 'partition': row[2] | int, 'earliest': row[3] | int, 'latest': row[4] | int
         }) -%}
@@ -226,8 +230,13 @@
     {%- set offsets = [] if flags.EMPTY else spark_cdc._kafka_offsets(options) -%}
     {%- set limit = options.get('maxOffsetsPerTrigger') if has_limit else none -%}
     {%- set read = spark_cdc._kafka_ranges(offsets, landed, options, limit) -%}
+    {%- set total = namespace(offsets=0) -%}
+    {%- for range in read.ranges -%}
+        {%- set total.offsets = total.offsets + range.to - range.from -%}
+    {%- endfor -%}
     {{- return(dict(
-        read, source='kafka', view=spark_cdc._kafka_view(options, read.ranges), parts=read.ranges, part='partition'
+        read, source='kafka', view=spark_cdc._kafka_view(options, read.ranges), parts=read.ranges, part='partition',
+        size=total.offsets, unit='offset'
     )) -}}
 {%- endmacro -%}
 

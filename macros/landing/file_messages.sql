@@ -100,6 +100,7 @@ from captured_messages
     {%- set found = 'select distinct _metadata.file_path as file, _metadata.file_modification_time as modified_at '
         ~ 'from binaryFile.' ~ spark_cdc._quote(path) -%}
     {%- set query -%}
+        {{ spark_cdc._step('finding new files') }}
         select found.file, landed.file is not null
         from ({{ found }}) as found
         left join (
@@ -135,7 +136,8 @@ from text.{{ spark_cdc._quote(path) }} with (lineSep = '\n')
 where _metadata.file_path in ({{ spark_cdc._literals(files or ['']) }})
     {%- endset -%}
     {{- return({
-        'source': 'files', 'view': view, 'parts': files, 'part': 'file', 'landed': {'topics': {}, 'next': {}}, 'restarted': [],
+        'source': 'files', 'view': view, 'parts': files, 'part': 'file', 'size': files | length, 'unit': 'file',
+        'landed': {'topics': {}, 'next': {}}, 'restarted': [],
         'lost': [], 'found': found,
     }) -}}
 {%- endmacro -%}

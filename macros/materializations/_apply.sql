@@ -51,7 +51,9 @@
             {%- do spark_cdc._refuse_to_shorten(kind.materialization, existing_relation, all_changes, rebuilt_for) -%}
         {%- endif -%}
         {%- set operations = '(' ~ spark_cdc._key_operations(all_changes, table.key, table.columns, table.patched) ~ ')' -%}
-        {%- set carries_over = spark_cdc._has_rows(operations ~ ' where _cdc_inherits_values') -%}
+        {%- set carries_over = spark_cdc._has_rows(
+            operations ~ ' where _cdc_inherits_values', spark_cdc._step('looking for values that pass from key to key')
+        ) -%}
         {%- if carries_over -%}
             {#-
                 many steps read it then; without inherited values a first build reads it once, and it is as large as the source
@@ -59,6 +61,7 @@
             {%- set operations = spark_cdc._cached_view(temporaries, 'operations', operations) -%}
         {%- endif -%}
         {%- call statement('main') -%}
+            {{ spark_cdc._step('writing the table from', read.pending.count if read.pending else 0, 'row change') }}
             {{ spark_cdc._create_table(
                 target_relation,
                 spark_cdc._table_rows(table, operations, all_changes, carries_over),
@@ -91,6 +94,7 @@
         {%- endif -%}
         {%- do spark_cdc._log_state(state) -%}
         {%- call statement('main') -%}
+            {{ spark_cdc._step_of_merge(rows) if rows }}
             {{ spark_cdc._merge(table, rows, target_relation) if rows else "select 'no row changes'" }}
         {%- endcall -%}
     {%- endif -%}

@@ -7,7 +7,9 @@
     {%- set event_columns = spark_cdc._quoted(spark_cdc._event_columns(table.columns, table.patched)) -%}
     {%- set has_source_tables = '_cdc_source_table' in table.columns -%}
     {%- set hides_deletes = table.options.hard_deletes in ['invalidate', 'ignore'] -%}
-    {%- set has_truncates = table.has_truncates and spark_cdc._has_rows(new_changes ~ " where _cdc_op = 'truncate'") -%}
+    {%- set has_truncates = table.has_truncates and spark_cdc._has_rows(
+        new_changes ~ " where _cdc_op = 'truncate'", spark_cdc._step('looking for truncates')
+    ) -%}
     {#- a truncate compares its sequence with that of every row -#}
     {%- set arrays = spark_cdc._from_resume_state() if table.options.hard_deletes == 'new_record' and not has_truncates else {} -%}
     {%- set last_sequence = arrays[table.last_sequence] or 'stored.' ~ table.last_sequence -%}

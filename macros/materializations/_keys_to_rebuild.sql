@@ -12,7 +12,7 @@
     where _cdc_is_late_arriving or _cdc_inherits_values or _cdc_inherited_by is not null
     group by {{ spark_cdc._quoted(table.key) }}
     {%- endset -%}
-    {%- if not spark_cdc._has_rows('(' ~ late_arriving_keys ~ ')') -%}
+    {%- if not spark_cdc._has_rows('(' ~ late_arriving_keys ~ ')', spark_cdc._step('looking for late-arriving changes')) -%}
         {{- return(none) -}}
     {%- endif -%}
     {%- set joined_keys -%}
@@ -24,7 +24,10 @@
     (select joined.* from ({{ joined_keys }}) as joined
     left semi join ({{ late_arriving_keys }}) as late_arriving on {{ spark_cdc._same_key(table.key, 'joined', 'late_arriving') }})
     {%- endset -%}
-    {{- return(late_arriving_keys ~ ' union ' ~ joined_keys if spark_cdc._has_rows(late_arriving_joined_keys) else late_arriving_keys) -}}
+    {%- set has_joined = spark_cdc._has_rows(
+        late_arriving_joined_keys, spark_cdc._step('looking for values that pass from key to key')
+    ) -%}
+    {{- return(late_arriving_keys ~ ' union ' ~ joined_keys if has_joined else late_arriving_keys) -}}
 {%- endmacro -%}
 
 {#- The batch; for rebuilt keys all operations replace the new ones and the stored row. -#}

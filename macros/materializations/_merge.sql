@@ -39,7 +39,7 @@
 {%- macro _rows_to_merge(table, rows, are_open=false) -%}
     {%- set name = spark_cdc._quote(spark_cdc._listed_key(table)) -%}
     {%- set found = run_query(
-        'select count(*), ' ~ spark_cdc._key_list([name])
+        spark_cdc._step('listing the changed keys') ~ 'select count(*), ' ~ spark_cdc._key_list([name])
         ~ ' from (select ' ~ name ~ ' from ' ~ rows ~ ' limit ' ~ (spark_cdc._most_listed_keys() + 1) ~ ')'
     ).rows[0] -%}
     {%- set count = found[0] | int -%}
@@ -81,6 +81,13 @@
         {%- do lists.append('collect_set(' ~ literal ~ ') ' ~ filter) -%}
     {%- endfor -%}
     {{- return("concat('in (', nullif(array_join(array_distinct(concat(" ~ lists | join(', ') ~ ")), ', '), ''), ')')") -}}
+{%- endmacro -%}
+
+{#- `rows` has no number if they are read once only, and one too many if they are more than are listed. -#}
+{%- macro _step_of_merge(rows) -%}
+    {%- set count = rows.get('count') -%}
+    {%- set is_known = count and count <= spark_cdc._most_listed_keys() -%}
+    {{- return(spark_cdc._step('merging', count if is_known else none, 'row')) -}}
 {%- endmacro -%}
 
 {%- macro _merge(table, to_merge, target_relation) -%}

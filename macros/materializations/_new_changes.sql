@@ -91,7 +91,8 @@
 
 {%- macro _rows_after(log, loaded_at) -%}
     {{- return(run_query(
-        'select count(*) from ' ~ log.relation ~ ' where ' ~ log.loaded_at ~ ' > timestamp_micros(' ~ loaded_at ~ ')'
+        spark_cdc._step('counting new messages')
+        ~ 'select count(*) from ' ~ log.relation ~ ' where ' ~ log.loaded_at ~ ' > timestamp_micros(' ~ loaded_at ~ ')'
     ).rows[0][0] | int) -}}
 {%- endmacro -%}
 
@@ -117,6 +118,7 @@
     {%- set last = 'greatest(' ~ (stored + ['null']) | join(', ') ~ ')' -%}
     {%- set good = 'filter (where _cdc_error is null)' -%}
     {%- set query -%}
+        {{ spark_cdc._step('counting row changes') }}
         select
             count(*),
             count_if(_cdc_op = 'truncate')
@@ -177,6 +179,7 @@
         {{- return((pending or {}).last_sequence or none) -}}
     {%- endif -%}
     {{- return(run_query(
-        'select array_join(max(' ~ table.last_sequence ~ "), ',') from " ~ target_relation ~ ' as stored where ' ~ table.last_row
+        spark_cdc._step('finding the newest change of the table')
+        ~ 'select array_join(max(' ~ table.last_sequence ~ "), ',') from " ~ target_relation ~ ' as stored where ' ~ table.last_row
     ).rows[0][0] or '') -}}
 {%- endmacro -%}

@@ -18,7 +18,9 @@
     {%- set has_many_keys = pending.key_count > 1.25 * spark_cdc._most_listed_keys() -%}
     {%- set is_read_once = pending.loaded_at and pending.are_last and pending.operations and (pending.key_list or has_many_keys) -%}
     {%- set newest = '(' ~ operations ~ ')' if is_read_once else spark_cdc._cached_view(temporaries, 'newest', operations) -%}
-    {%- if not pending.are_last and spark_cdc._has_rows(newest ~ ' where _cdc_is_late_arriving') -%}
+    {%- if not pending.are_last and spark_cdc._has_rows(
+        newest ~ ' where _cdc_is_late_arriving', spark_cdc._step('looking for late-arriving changes')
+    ) -%}
         {{- return(none) -}}
     {%- endif -%}
     {%- set rows = '(select ' ~ spark_cdc._quoted(table.columns_of(table.columns)) ~ ', false as _cdc_is_obsolete from '

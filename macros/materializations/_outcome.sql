@@ -80,7 +80,7 @@
         from {{ relation }}
         where {{ spark_cdc._is_of_this_run('loaded_at') }}
     {%- endset -%}
-    {%- set found = run_query(query).rows[0].values() | list -%}
+    {%- set found = run_query(spark_cdc._step_of_outcome() ~ query).rows[0].values() | list -%}
     {%- if not found[0] -%}
         {{- return('nothing new') -}}
     {%- endif -%}
@@ -103,7 +103,7 @@
     {%- set pending = read.pending -%}
     {%- if is_first -%}
         {#- answered from the metadata of the table that this run created -#}
-        {%- set built = run_query('select count(*) from ' ~ target_relation).rows[0][0] | int -%}
+        {%- set built = run_query(spark_cdc._step_of_outcome() ~ 'select count(*) from ' ~ target_relation).rows[0][0] | int -%}
         {%- set changes = spark_cdc._number_of(pending.count if pending else 0, 'row change') -%}
         {{- return(changes ~ ': ' ~ spark_cdc._number_of(built, 'row') ~ ' built') -}}
     {%- elif pending is none -%}
@@ -127,7 +127,7 @@
 {#- From a query of outcome, code and rows: '15 read: 12 routed, 3 rejected (broken_json 2, unknown_op 1)'. -#}
 {%- macro _counted_in_words(query, outcomes, what=none) -%}
     {%- set counts, codes, parts = {}, [], [] -%}
-    {%- for row in run_query(query).rows -%}
+    {%- for row in run_query(spark_cdc._step_of_outcome() ~ query).rows -%}
         {%- do counts.update({row[0]: counts.get(row[0], 0) + row[2] | int}) -%}
         {%- if row[1] is not none -%}
             {%- do codes.append(row[1] ~ ' ' ~ row[2] | int) -%}

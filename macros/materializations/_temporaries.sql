@@ -17,6 +17,7 @@
         {{- return(view) -}}
     {%- endfor -%}
     {%- call statement('create_' ~ suffix) -%}
+        {{ spark_cdc._step_of_temporary(suffix) }}
         {{ statement_start }} {{ name }} as
         {{ sql }}
     {%- endcall -%}
@@ -36,6 +37,7 @@
     }) -%}
     {%- do temporaries.append(scratch) -%}
     {%- call statement('create_' ~ suffix) -%}
+        {{ spark_cdc._step_of_temporary(suffix) }}
         create or replace table {{ scratch }}
         using {{ file_format }}
         {{ tblproperties_clause() }}
@@ -43,6 +45,14 @@
         {{ sql }}
     {%- endcall -%}
     {{- return(scratch) -}}
+{%- endmacro -%}
+
+{%- macro _step_of_temporary(suffix) -%}
+    {{- return(spark_cdc._step({
+        'new': 'reading the new row changes', 'newest': 'finding the newest change of each key',
+        'batch': 'reading the stored rows of the changed keys', 'operations': 'ordering changes by their keys',
+        'keys': 'finding the keys to restate', 'rows': 'computing the changed rows',
+    }.get(suffix, 'making a view'))) -}}
 {%- endmacro -%}
 
 {#- Drops the scratch tables of failed runs. If such a run is still alive, it fails now and writes nothing. -#}

@@ -19,6 +19,7 @@
     {{ run_hooks(pre_hooks) }}
 
     {%- call statement('main') -%}
+        {{ spark_cdc._step_of_log(run) }}
         {%- if is_first -%}
             {{ spark_cdc._create_table(target_relation, sql, file_format) }}
         {%- elif run.state == 'nothing_new' -%}
@@ -62,6 +63,16 @@
         ) -%}
     {%- endif -%}
     {{- return(spark_cdc._lake_of('cdc_append', config)) -}}
+{%- endmacro -%}
+
+{%- macro _step_of_log(run) -%}
+    {%- set rows = {'messages': 'message', 'changes': 'row change'}.get(spark_cdc._kind_of(model), 'row') -%}
+    {%- if run.state in ['first_build', 'rebuild'] -%}
+        {{- return(spark_cdc._step('writing all', noun=rows)) -}}
+    {%- elif run.messages is not none and rows == 'row change' -%}
+        {{- return(spark_cdc._step('appending the row changes of', run.messages, 'new message')) -}}
+    {%- endif -%}
+    {{- return(spark_cdc._step('appending', run.messages, 'new ' ~ rows)) -}}
 {%- endmacro -%}
 
 {%- macro _append(target_relation, sql) -%}

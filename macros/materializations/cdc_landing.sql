@@ -40,6 +40,7 @@
     {%- endif -%}
 
     {%- call statement('main') -%}
+        {{ spark_cdc._step('landing the messages of', read.size, read.unit) }}
         {%- if is_first -%}
             {{ spark_cdc._create_table(target_relation, sql if read.parts else spark_cdc._no_messages(read.source), file_format) }}
         {%- elif read.parts -%}
@@ -128,12 +129,14 @@ where false
     {%- if spark_cdc._is_named_in('spark_cdc__allow_history_loss') -%}{{- return(none) -}}{%- endif -%}
     {%- set places = [] -%}
     {%- if read.source == 'files' -%}
-        {%- set query = 'select distinct file from ' ~ relation ~ ' where file not in (select file from (' ~ read.found ~ '))' -%}
+        {%- set query = spark_cdc._step_of_comparison()
+            ~ 'select distinct file from ' ~ relation ~ ' where file not in (select file from (' ~ read.found ~ '))' -%}
         {%- for row in run_query(query).rows -%}
             {%- do places.append(row[0]) -%}
         {%- endfor -%}
     {%- else -%}
         {%- set query -%}
+            {{ spark_cdc._step_of_comparison() }}
             select topic, partition, min(offset)
             from {{ relation }} as landed
             {%- if read.parts %}
@@ -179,7 +182,8 @@ where false
 {%- macro _outcome_of_landing(relation, read) -%}
     {%- set parts = [] -%}
     {%- if read.parts -%}
-        {%- set query = 'select count(*) from ' ~ relation ~ ' where ' ~ spark_cdc._is_of_this_run('landed_at') -%}
+        {%- set query = spark_cdc._step_of_outcome()
+            ~ 'select count(*) from ' ~ relation ~ ' where ' ~ spark_cdc._is_of_this_run('landed_at') -%}
         {%- do parts.append(
             spark_cdc._number_of(run_query(query).rows[0][0] | int, 'message') ~ ' of '
             ~ spark_cdc._number_of(read.parts | length, read.part) ~ ' landed'

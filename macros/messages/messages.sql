@@ -60,7 +60,10 @@
         {%- if not partitions and spark_cdc._is_run() -%}
             {{- return(spark_cdc._nothing_new()) -}}
         {%- endif -%}
-        {%- do spark_cdc._note_state('append', read_positions=spark_cdc._positions_after(read_before, partitions)) -%}
+        {%- do spark_cdc._note_state(
+            'append', read_positions=spark_cdc._positions_after(read_before, partitions),
+            messages=spark_cdc._number_of_messages(partitions)
+        ) -%}
         {%- set reading = {
             'partitions': partitions,
             'counts_copies': true,

@@ -8,6 +8,7 @@
 {%- macro _refuse_history_loss(macro, stored, source, source_name, rebuilt_for=[]) -%}
     {%- if spark_cdc._is_named_in('spark_cdc__allow_history_loss') -%}{{- return(none) -}}{%- endif -%}
     {%- set lost_offsets -%}
+    {{ spark_cdc._step_of_comparison() }}
     select stored.topic, stored.partition, count(*), min(stored.offset), max(stored.offset)
     from (select topic, partition, offset from ({{ stored }}) group by topic, partition, offset) as stored
     left anti join ({{ source }}) as source

@@ -6,6 +6,7 @@
     fingerprint     of all messages that the partition has now
     has_late_messages  true if the messages up to `after_offset` are not those of the earlier read: some landed later, landed
                     again, or are gone
+    messages        the number of messages after `after_offset`
     has_copies      true if two of the messages after `after_offset` have one offset; with `finds_copies`
 
     One query over four columns of the relation is the whole cost of most runs of most tables; planning the model's own query
@@ -19,6 +20,7 @@
     {%- set raw = spark_cdc._raw_columns(raw_columns) -%}
     {%- set is_behind = 'read_before.offset is null or raw_messages.offset > read_before.offset' -%}
     {%- set query -%}
+    {{ spark_cdc._step('finding new messages') }}
     select
         raw_messages.topic,
         raw_messages.partition,
@@ -29,7 +31,8 @@
             coalesce(sum(raw_messages.fingerprint) filter (where raw_messages.offset <= read_before.offset), 0)
                 <> max(read_before.fingerprint),
             false
-        ) as has_late_messages
+        ) as has_late_messages,
+        count(raw_messages.offset) filter (where {{ is_behind }}) as messages
         {%- if finds_copies %},
         count(raw_messages.offset) filter (where {{ is_behind }})
             > count(distinct case when {{ is_behind }} then raw_messages.offset end) as has_copies
@@ -52,10 +55,17 @@
     {%- for row in run_query(query).rows -%}
         {%- do partitions.append({
             'topic': row[0], 'partition': row[1], 'after_offset': row[2], 'up_to_offset': row[3], 'fingerprint': row[4],
-            'has_late_messages': row[5], 'has_copies': finds_copies and row[6],
+            'has_late_messages': row[5], 'messages': row[6] | int, 'has_copies': finds_copies and row[7],
         }) -%}
     {%- endfor -%}
     {{- return(partitions) -}}
+{%- endmacro -%}
+
+{#- The number of messages that a run reads; none if late-arriving ones are among them, which its own query finds. -#}
+{%- macro _number_of_messages(partitions) -%}
+    {{- return(
+        none if partitions | selectattr('has_late_messages') | list else partitions | map(attribute='messages') | sum
+    ) -}}
 {%- endmacro -%}
 
 {#-

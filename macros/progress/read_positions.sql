@@ -29,7 +29,9 @@
         {%- set rows = noted[1:] -%}
     {%- else -%}
         {%- set rows = [] -%}
-        {%- for row in run_query('select ' ~ spark_cdc._read_position_text() ~ ' from (' ~ query ~ ') limit ' ~ (most_rows + 1)).rows -%}
+        {%- set noted_in_rows = spark_cdc._step('finding what earlier runs have read') ~ 'select ' ~ spark_cdc._read_position_text()
+            ~ ' from (' ~ query ~ ') limit ' ~ (most_rows + 1) -%}
+        {%- for row in run_query(noted_in_rows).rows -%}
             {%- do rows.append(row[0]) -%}
         {%- endfor -%}
     {%- endif -%}

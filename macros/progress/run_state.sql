@@ -23,12 +23,16 @@
     state           append, nothing_new or rebuild
     rebuilt_for     the names of the differences for which the log is rebuilt
     read_positions  what an append has read: see `_positions_after`; none if that is not known
+    messages        how many new messages an append reads; none if that is not known
     run             the command: a program that runs several of dbt's commands on one manifest keeps its graph
 -#}
-{%- macro _note_state(state, rebuilt_for=[], read_positions=none) -%}
+{%- macro _note_state(state, rebuilt_for=[], read_positions=none, messages=none) -%}
     {%- if spark_cdc._is_run() and model.unique_id in graph.nodes -%}
         {%- do graph.nodes[model.unique_id].setdefault('spark_cdc.states', []).append(
-            {'run': invocation_id, 'state': state, 'rebuilt_for': rebuilt_for, 'read_positions': read_positions}
+            {
+                'run': invocation_id, 'state': state, 'rebuilt_for': rebuilt_for, 'read_positions': read_positions,
+                'messages': messages,
+            }
         ) -%}
     {%- endif -%}
 {%- endmacro -%}
@@ -39,7 +43,7 @@
     {%- set rebuilds = noted | selectattr('state', 'equalto', 'rebuild') | list -%}
     {%- set has_nothing_new = noted and noted | rejectattr('state', 'equalto', 'nothing_new') | list == [] -%}
     {%- if is_first -%}
-        {{- return({'state': 'first_build', 'rebuilt_for': [], 'read_positions': none}) -}}
+        {{- return({'state': 'first_build', 'rebuilt_for': [], 'read_positions': none, 'messages': none}) -}}
     {%- elif rebuilds and rebuilds | length < noted | length -%}
         {#- The others' queries have their new rows alone, and would replace all that the log has of them. -#}
         {%- do exceptions.raise_compiler_error(
@@ -54,6 +58,7 @@
         'state': 'nothing_new' if has_nothing_new else 'append',
         'rebuilt_for': [],
         'read_positions': noted[0].read_positions if noted | length == 1 else none,
+        'messages': noted[0].messages if noted | length == 1 else none,
     }) -}}
 {%- endmacro -%}
 

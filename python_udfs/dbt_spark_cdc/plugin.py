@@ -1,10 +1,10 @@
 """The dbt plugin: registers the package's functions in dbt's Spark session, with no step by the user.
 
-dbt creates the plugin on every command, before it connects. The plugin then only puts two small wrappers
-around the Spark adapter: one where dbt opens a connection, which knows the method, and one where dbt runs a
-statement of `method: session`, which registers the functions before the first one. Nothing here may break
-dbt, so every failure ends as one log line. A statement whose functions do not run on the workers fails with
-one sentence.
+dbt creates the plugin on every command, before it connects. The plugin then only puts small wrappers around
+the Spark adapter: one where dbt opens a connection, which knows the method, and those where dbt runs a
+statement of `method: session` or fetches its rows. They register the functions before the first statement,
+and have long ones said in dbt's log. Nothing here may break dbt, so every failure ends as one log line. A
+statement whose functions do not run on the workers fails with one sentence.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ from typing import Any
 
 from dbt.plugins.manager import dbtPlugin
 from dbt_common.events.base_types import EventLevel
+from dbt_common.events.contextvars import get_node_info
 from dbt_common.events.functions import fire_event
 from dbt_common.events.types import Note
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_spark_cdc.kafka import offsets_query, one_sentence, question_in
+from dbt_spark_cdc.progress import STARTING, Progress, Statement, figures_of, step_of
 from dbt_spark_cdc.registry import OLDEST_SPARK, register, version_of
 from dbt_spark_cdc.workers import functions_in, why_not
 
@@ -67,6 +69,7 @@ class SparkCdcPlugin(dbtPlugin):
         try:
             with _lock:
                 _State.said_unavailable = False
+                _progress.begin()
                 _wrap_open(connections.SparkConnectionManager)
         except Exception as error:
             _say_failure(error)
@@ -94,6 +97,8 @@ def _prepare_connection(connection: Any) -> None:
                 from dbt.adapters.spark import session
 
                 _wrap_execute(session.Cursor)
+                _wrap_fetch(session.Cursor, "fetchall")
+                _wrap_fetch(session.Cursor, "fetchone")
             elif not _State.said_unavailable:
                 _State.said_unavailable = True
                 _say(
@@ -111,16 +116,44 @@ def _wrap_execute(cursor: Any) -> None:
 
     @functools.wraps(original)
     def execute(self: Any, sql: str, *parameters: Any) -> None:
-        _prepare_session(self.server_side_parameters)
-        _refuse_what_workers_lack(sql)
-        question = question_in(sql)
-        if question is not None:
-            sql = offsets_query(_State.prepared_session, question)
-        with one_sentence(sql):
-            return original(self, sql, *parameters)
+        self._spark_cdc_step = step_of(sql)
+        is_ready = _is_alive(_State.prepared_session)
+        with _progress.running(get_node_info(), self._spark_cdc_step if is_ready else STARTING) as statement:
+            _prepare_session(self.server_side_parameters)
+            _refuse_what_workers_lack(sql)
+            _show_figures(statement, self._spark_cdc_step)
+            question = question_in(sql)
+            if question is not None:
+                sql = offsets_query(_State.prepared_session, question)
+            with one_sentence(sql):
+                return original(self, sql, *parameters)
 
     setattr(execute, _WRAPPED, True)
     cursor.execute = execute
+
+
+def _wrap_fetch(cursor: Any, name: str) -> None:
+    """A query runs when its rows are fetched, and not before."""
+    original: Callable = getattr(cursor, name)
+    if getattr(original, _WRAPPED, False):
+        return
+
+    @functools.wraps(original)
+    def fetch(self: Any) -> Any:
+        step = getattr(self, "_spark_cdc_step", step_of(""))
+        with _progress.running(get_node_info(), step) as statement:
+            _show_figures(statement, step)
+            return original(self)
+
+    setattr(fetch, _WRAPPED, True)
+    setattr(cursor, name, fetch)
+
+
+def _show_figures(statement: Statement, step: str) -> None:
+    statement.step = step
+    # Without them, the line has the step alone.
+    with contextlib.suppress(Exception):
+        statement.figures = figures_of(_State.prepared_session)
 
 
 def _prepare_session(parameters: dict[str, str]) -> None:
@@ -228,6 +261,13 @@ def _is_alive(session: Any) -> bool:
 
 def _say(message: str, level: EventLevel = EventLevel.INFO) -> None:
     fire_event(Note(msg=message), level)
+
+
+def _say_progress(line: str, is_for_debug: bool) -> None:
+    _say(line, EventLevel.DEBUG if is_for_debug else EventLevel.INFO)
+
+
+_progress = Progress(_say_progress)
 
 
 def _say_failure(error: Exception) -> None:

@@ -134,7 +134,7 @@ class Project:
 
         command = [
             *arguments,
-            "--quiet", "--no-send-anonymous-usage-stats", "--log-level-file", "none",
+            *([] if "--no-quiet" in arguments else ["--quiet"]), "--no-send-anonymous-usage-stats", "--log-level-file", "none",
             "--project-dir", str(self.folder),
         ]  # fmt: skip
         if arguments[0] != "deps":
@@ -154,6 +154,13 @@ class Project:
     def run(self, *arguments: str) -> Run:
         """`dbt run` that has to succeed."""
         return self.dbt("run", *arguments).must_succeed()
+
+    def step_of(self, model: str) -> str:
+        """What the statement with which the model was last written says of itself in a long run."""
+        from dbt_spark_cdc.progress import step_of
+
+        [written] = self.folder.glob(f"target/run/**/{model}.sql")
+        return step_of(written.read_text())
 
     def start_spark(self) -> None:
         """Let there be dbt's session, which the tests use too: one for all projects of a JVM."""

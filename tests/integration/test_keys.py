@@ -69,6 +69,12 @@ def project(lake: Lake, new_project: Callable[..., Project]) -> Project:
     return project
 
 
+def test_a_statement_says_how_much_it_writes(project: Project) -> None:
+    """Of the second run: the plugin shows it in dbt's log if the run takes long."""
+    assert project.step_of("orders_changes") == "appending the row changes of 6 new messages"
+    assert project.step_of("orders") == "merging 3 rows"
+
+
 def test_zero_and_minus_zero_are_one_key(project: Project, lake: Lake) -> None:
     """The row has the value that came last, as in a first build."""
     found = lake.rows(

@@ -91,7 +91,7 @@ def before_the_append(do: Callable[[Callable[[], None]], None]) -> Iterator[None
         Cursor.execute = execute
 
 
-def test_a_topic_lands_once(land: Callable[..., str], kafka: Client, lake: Lake) -> None:
+def test_a_topic_lands_once(project: Project, land: Callable[..., str], kafka: Client, lake: Lake) -> None:
     kafka.create("first", 3)
     assert land("first") == "nothing new"
     assert values_of(lake, "first") == []
@@ -105,6 +105,7 @@ def test_a_topic_lands_once(land: Callable[..., str], kafka: Client, lake: Lake)
     kafka.produce("first", ["d"])
     kafka.produce("first", ["e"], partition=4)
     assert land("first") == "2 messages of 2 partitions landed"
+    assert project.step_of("first") == "landing the messages of 2 offsets"
     assert values_of(lake, "first") == [(0, 0, "a"), (0, 1, ""), (0, 2, "d"), (2, 0, "c"), (4, 0, "e")]
     [first] = lake.rows("select * from landing.first where partition = 0 and offset = 0")
     assert (first["topic"], first["key"], first["headers"]) == ("first", b"k", [{"key": "h", "value": b"x"}])
@@ -511,6 +512,7 @@ def test_the_lines_of_each_file_land_once(project: Project, lake: Lake) -> None:
     assert [row["value"] for row in other] == [*OTHER[:-1], None]
     (folder / "c.jsonl").write_text("{}\n")
     assert land() == "1 message of 1 file landed"
+    assert project.step_of("lines") == "landing the messages of 1 file"
     (folder / "c.jsonl").write_text("{}\n{}\n")
     os.utime(folder / "c.jsonl", (1, 1))
     assert "a file changed after it landed: " in land(fails=True)

@@ -304,7 +304,7 @@ def noted_state(notes: list[dict[str, Any]], is_first: bool = False) -> dict[str
 
 
 def note(state: str, run: str = "now", **others: Any) -> dict[str, Any]:
-    return {"run": run, "state": state, "rebuilt_for": [], "read_positions": None} | others
+    return {"run": run, "state": state, "rebuilt_for": [], "read_positions": None, "messages": None} | others
 
 
 def test_a_state_is_that_of_this_run() -> None:
@@ -317,10 +317,11 @@ def test_a_state_is_that_of_this_run() -> None:
 
 
 def test_several_calls_in_one_model_are_one_state() -> None:
-    one = note("append", read_positions={"text": "p"})
+    one = note("append", read_positions={"text": "p"}, messages=7)
     assert noted_state([one])["read_positions"] == {"text": "p"}
+    assert noted_state([one])["messages"] == 7
     assert noted_state([one, note("nothing_new")]) == {
-        "state": "append", "rebuilt_for": [], "read_positions": None,
+        "state": "append", "rebuilt_for": [], "read_positions": None, "messages": None,
     }  # fmt: skip
     assert noted_state([note("nothing_new"), note("nothing_new")])["state"] == "nothing_new"
     with pytest.raises(CompilerError) as refused:

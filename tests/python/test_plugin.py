@@ -15,9 +15,11 @@ from typing import Any
 import dbt_spark_cdc
 import pytest
 import yaml
+from dbt_common.events.contextvars import log_contextvars
 from dbt_common.exceptions import DbtRuntimeError
 from dbt_spark_cdc import plugin as plugin_module
 from dbt_spark_cdc.plugin import SparkCdcPlugin
+from dbt_spark_cdc.progress import Progress
 from dbt_spark_cdc.registry import SQL_FUNCTIONS
 
 PACKAGE_PATH = str(Path(dbt_spark_cdc.__file__).parents[1])
@@ -269,6 +271,37 @@ def test_functions_are_tried_on_a_worker_before_the_first_statement_that_calls_t
     cursor.execute("select cdc_mongo_fields(a)")
     assert tried[1:] == [(adapter.session, {"cdc_dts_avro"})]
     assert len(adapter.statements) == 4
+
+
+def test_long_statements_are_said_from_their_beginning_until_their_rows_are_fetched(
+    adapter: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, lines = [0.0], []
+    progress = Progress(lambda line, _: lines.append(line), clock=lambda: now[0], in_thread=False)
+    monkeypatch.setattr(plugin_module, "_progress", progress)
+
+    def wait(*_: Any) -> Any:
+        now[0] += 20
+        progress.say_what_is_due()
+        return adapter.session
+
+    monkeypatch.setattr(plugin_module, "_session", wait)
+    for name in ("execute", "fetchall", "fetchone"):
+        monkeypatch.setattr(adapter.cursor, name, wait)
+    SparkCdcPlugin("project")
+    adapter.manager.open(FakeConnection("session"))
+    started_at = "1970-01-01T00:00:00"
+    with log_contextvars(node_info={"unique_id": "a", "node_name": "orders", "node_started_at": started_at}):
+        cursor = adapter.cursor()
+        cursor.execute("/* dbt's own */ /* spark_cdc: merging 2 rows */ merge into orders")
+        cursor.fetchall()
+        cursor.fetchone()
+    adapter.cursor().execute("select 1")
+    assert lines == [
+        "orders, 20 s: starting Spark", "orders, 40 s: merging 2 rows", "orders, 60 s: merging 2 rows",
+        "orders, 80 s: merging 2 rows", "dbt, 20 s: running SQL",
+    ]  # fmt: skip
+    assert progress._running == []
 
 
 def test_functions_that_were_not_registered_are_not_tried(

@@ -58,11 +58,13 @@ where open_of_code > {{ 'case ' ~ cases | join(' ') ~ ' else ' ~ max_open ~ ' en
             {%- do counts.append('count_if(' ~ spark_cdc._is_acknowledged(entry) ~ ')') -%}
         {%- endfor -%}
         {%- set found = run_query('select ' ~ counts | join(', ') ~ ' from ' ~ tested.relation_name).rows[0] -%}
-        {%- for entry in acknowledged if not found[loop.index0] -%}
-            {%- do exceptions.warn(
-                'spark_cdc.no_open_dead_letters: ' ~ tested.name ~ ' acknowledges ' ~ tojson(entry)
-                ~ ', and no dead letter is like that. Remove it from `acknowledged`: it would cover the next one unseen.'
-            ) -%}
+        {%- for entry in acknowledged -%}
+            {%- if not found[loop.index0] -%}
+                {%- do exceptions.warn(
+                    'spark_cdc.no_open_dead_letters: ' ~ tested.name ~ ' acknowledges ' ~ tojson(entry)
+                    ~ ', and no dead letter is like that. Remove it from `acknowledged`: it would cover the next one unseen.'
+                ) -%}
+            {%- endif -%}
         {%- endfor -%}
     {%- endif -%}
 {%- endmacro -%}

@@ -39,8 +39,8 @@
 {%- endmacro -%}
 
 {%- macro spark__replay(node, places, table, dry_run) -%}
-    {%- set relation = spark_cdc._relation_of('replay', node) -%}
     {%- set source = spark_cdc._source_of_replay(node) -%}
+    {%- set relation = spark_cdc._relation_of('replay', node) -%}
     {%- do spark_cdc._refuse_replay_of_other_arguments(node, relation) -%}
     {%- set unread = spark_cdc._unread_messages_of(relation, places) -%}
     {%- set found = run_query(
@@ -211,7 +211,8 @@ replayed as (
     its own around the call might leave messages out, and meta knows one call alone.
 -#}
 {%- macro _source_of_replay(node) -%}
-    {%- set code = modules.re.sub('(?s)[{]#.*?#[}]|[{][{]-?\\s*config[(].*?[)]\\s*-?[}][}]|--[^\\n]*|/[*].*?[*]/', '', node.raw_code) | trim -%}
+    {%- set comment, config_call = '[{]#.*?#[}]|--[^\\n]*|/[*].*?[*]/', '[{][{]-?\\s*config[(].*?[)]\\s*-?[}][}]' -%}
+    {%- set code = modules.re.sub('(?s)' ~ comment ~ '|' ~ config_call, '', node.raw_code) | trim -%}
     {%- set sources = [] -%}
     {%- for id in node.depends_on.nodes -%}
         {%- do sources.append(graph.sources.get(id) or graph.nodes.get(id)) -%}

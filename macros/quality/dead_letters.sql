@@ -87,6 +87,7 @@ rejected_messages as (
 rejected_changes as (
 
     {%- for relation in changes %}
+    {%- set closes = spark_cdc._ways_to_close(relation) %}
     select
         rejected._cdc_topic as topic,
         rejected._cdc_partition as partition,
@@ -96,13 +97,19 @@ rejected_changes as (
         {{ spark_cdc._row_key_of_rejected(relation) }} as row_key,
         {{ spark_cdc._literal(spark_cdc._name_of_model(relation, 'changes')) }} as model,
         min(rejected._cdc_loaded_at) as loaded_at,
+        {%- if closes %}
         max(case
-            when completed._cdc_topic is not null then 'update_partner'
-            when whole._cdc_topic is not null then 'whole_copy'
+            {%- for closed_by in closes %}
+            when {{ closed_by }}._cdc_topic is not null then '{{ closed_by }}'
+            {%- endfor %}
         end) as closed_by
+        {%- else %}
+        cast(null as string) as closed_by
+        {%- endif %}
     from {{ relation }} as rejected
-    left join {{ relation }} as completed on {{ spark_cdc._completes_update('completed', 'rejected') }}
-    left join {{ relation }} as whole on {{ spark_cdc._is_whole_copy('whole', 'rejected') }}
+    {%- for closed_by, condition in closes.items() %}
+    left join {{ relation }} as {{ closed_by }} on {{ condition }}
+    {%- endfor %}
     where rejected._cdc_error is not null
     group by {{ range(1, 8) | join(', ') }}
     {{ 'union all' if not loop.last }}
@@ -173,6 +180,28 @@ select
     case when closed_by is null then acknowledgement.because end as acknowledged_because,
     sha2(to_json(struct(topic, partition, offset, timestamp, model, code, detail, row_key)), 256) as dead_letter_id
 from acknowledgements
+{%- endmacro -%}
+
+{#-
+    What closes a rejected row of a changes model, each with its condition. Only updates of some formats are two messages, and only
+    a model over raw has rows of unreadable messages: the others need not look, which would type all their changes again.
+-#}
+{%- macro _ways_to_close(relation) -%}
+    {%- set ways = {
+        'update_partner': spark_cdc._completes_update('update_partner', 'rejected'),
+        'whole_copy': spark_cdc._is_whole_copy('whole_copy', 'rejected'),
+    } -%}
+    {%- set found = spark_cdc._models_upstream(relation, 'changes') -%}
+    {%- if found | length == 1 -%}
+        {%- set noted = found[0].config.meta['spark_cdc.arguments'] -%}
+        {%- if not spark_cdc._format(noted.format, noted.dialect or none).header.splits_updates -%}
+            {%- do ways.pop('update_partner') -%}
+        {%- endif -%}
+        {%- if spark_cdc._nodes_below(found[0], 'messages') -%}
+            {%- do ways.pop('whole_copy') -%}
+        {%- endif -%}
+    {%- endif -%}
+    {{- return(ways) -}}
 {%- endmacro -%}
 
 {#- The name of the model whose rows a relation shows, for `--args` of an operation; or the relation's own name. -#}

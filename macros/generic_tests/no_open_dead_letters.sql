@@ -37,9 +37,7 @@
     {%- for code, count in max_open_by_code.items() -%}
         {%- do cases.append('when code = ' ~ spark_cdc._literal(code) ~ ' then ' ~ count) -%}
     {%- endfor -%}
-select
-    *,
-    concat_ws(': ', code, detail) as reason
+select topic, partition, offset, model, table_name, concat_ws(': ', code, detail) as reason
 from (
     select *, count(*) over (partition by code) as open_of_code
     from {{ model }}

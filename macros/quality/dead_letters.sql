@@ -21,10 +21,10 @@
 -#}
 {%- macro dead_letters(messages=none, changes=[], acknowledged=[]) -%}
     {%- do spark_cdc._require_arguments('dead_letters', varargs, kwargs, ['messages', 'changes', 'acknowledged']) -%}
+    {%- do spark_cdc._require_acknowledged(acknowledged) -%}
     {%- do spark_cdc._require_relations(
         'dead_letters', dict({'messages': messages}, **({'changes': changes} if changes != [] else {}))
     ) -%}
-    {%- do spark_cdc._require_acknowledged(acknowledged) -%}
     {%- if acknowledged -%}
         {#- for no_open_dead_letters, which names those that match nothing -#}
         {%- do config(meta={'spark_cdc.acknowledged': acknowledged}) -%}

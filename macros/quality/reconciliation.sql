@@ -8,7 +8,8 @@
 
     applied     the current table has its change, or it is a truncate of a routed table
     superseded  a change with a higher sequence replaced it
-    duplicate   an earlier message has the same topic, partition and offset, or it is an unreadable copy that landed again, whole
+    duplicate   an earlier message has the same topic, partition and offset, or it is an unreadable copy that landed again, whole,
+                or was replayed
     control     DDL, heartbeat, transaction mark, tombstone, or a message without rows
     unrouted    rows of a table that no model reads
     rejected    an error row: see `dead_letters`

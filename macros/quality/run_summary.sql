@@ -51,6 +51,7 @@ reasons as (
 
     select distinct topic, partition, offset, timestamp, code
     from ({{ spark_cdc.dead_letters(messages, changes) | indent(4) }})
+    where state = 'open'
 
 ),
 

@@ -143,7 +143,7 @@ class Project:
         logged: list[str] = []
 
         def keep(event: Any) -> None:
-            if event.info.name == "JinjaLogInfo":
+            if event.info.name in ("JinjaLogInfo", "JinjaLogWarning"):
                 logged.append(event.info.msg)
 
         if HAS_ANSI:

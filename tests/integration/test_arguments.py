@@ -156,6 +156,28 @@ CASES = {
         f"spark_cdc.dead_letters(messages=[{CHANGES}], changes={CHANGES})",
         "spark_cdc.dead_letters: argument `changes` must be a list of relations, such as [ref('orders')]; got ",
     ),
+    "acknowledged_as_text": (
+        f"spark_cdc.dead_letters(messages=[{CHANGES}], acknowledged='not_json')",
+        "spark_cdc.dead_letters: argument `acknowledged` must be a list of mappings such as {'code': 'not_json', 'topic': 'shop', "
+        "'partition': 0, 'from_offset': 4, 'to_offset': 9, 'because': 'a test of the producer'}; got `not_json`. Leave it out for none.",
+    ),
+    "acknowledged_for_no_reason": (
+        f"spark_cdc.dead_letters(messages=[{CHANGES}], acknowledged=['not_json'])",
+        "got `not_json`. Each names one or more of code, model, table, topic, partition, from_offset, to_offset; offsets and partitions "
+        "are whole numbers.",
+    ),
+    "acknowledged_all_of_them": (
+        f"spark_cdc.dead_letters(messages=[{CHANGES}], acknowledged=[{{'because': 'all of them'}}])",
+        "got `{'because': 'all of them'}`. Each names one or more of code, model, ",
+    ),
+    "acknowledged_by_an_unknown_name": (
+        f"spark_cdc.dead_letters(messages=[{CHANGES}], acknowledged=[{{'code': 'not_json', 'offset': 4}}])",
+        "got `{'code': 'not_json', 'offset': 4}`. Each names one or more of code, model, ",
+    ),
+    "acknowledged_offset_as_text": (
+        f"spark_cdc.dead_letters(messages=[{CHANGES}], acknowledged=[{{'from_offset': '4'}}])",
+        "got `{'from_offset': '4'}`. Each names one or more of code, model, ",
+    ),
     "ddl_log_of_nothing": (
         "spark_cdc.ddl_log()",
         "spark_cdc.ddl_log: argument `messages` must be a list of relations, such as [ref('orders')]; got nothing. Name each with "

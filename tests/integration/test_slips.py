@@ -330,10 +330,13 @@ def test_the_command_of_the_sentence_rebuilds(story: Story) -> None:
 
 
 def test_a_message_that_lands_again_whole_is_applied(story: Story) -> None:
-    """By a changes model over messages and by one over raw; the copy that was read first is no dead letter any more."""
+    """By a changes model over messages and by one over raw; the copy that was read first is a closed dead letter."""
     for name in ("cut_current", "cut_current_of_raw"):
         assert sorted(row["id"] for row in story.rows["whole", name]) == [5, 6, 7]
-    assert {(row["offset"], row["code"]) for row in story.rows["whole", "letters"]} == {(1, "not_json")}
+    letters = {
+        (row["offset"], row["code"], row["state"], row["closed_by"]) for row in story.rows["whole", "letters"]
+    }
+    assert letters == {(0, "text_after_message", "closed", "whole_copy"), (1, "not_json", "open", None)}
     totals = [
         sum(row[account] for row in story.rows["whole", "accounts"])
         for account in ("read", "applied", "superseded", "duplicate", "control", "unrouted", "rejected")

@@ -338,6 +338,15 @@ MODELS = {
             ('t', 0, 3L, timestamp'2026-01-02', {{ error('offset_reused') }})
         as messages(topic, partition, offset, timestamp, error)
     """,
+    "letters": """
+        select topic, partition, offset, code, detail, 'orders_changes' as model, table_name, state from values
+            ('t', 0, 1L, 'broken_json', 'broken off at byte 5', null, 'open'),
+            ('t', 0, 2L, 'not_json', 'no object', null, 'acknowledged'),
+            ('t', 0, 3L, 'not_json', 'no object', null, 'closed'),
+            ('t', 0, 4L, 'invalid_value', 'n: int', 'orders', 'open'),
+            ('t', 0, 5L, 'invalid_value', 'n: int', 'items', 'open')
+        as letters(topic, partition, offset, code, detail, table_name, state)
+    """,
     "raw_of_shop": """
         select 'shop' as topic, 0 as partition, offset, timestamp'2026-01-01' as timestamp, '' as key,
             '{"database":"shop","table":"' || table || '","type":"INSERT","isDdl":false,"es":1767225600000,"old":null,'
@@ -764,6 +773,39 @@ CASES = [
         "no_errors",
         "changes_of_a_message_that_landed_again_whole",
         found=("t 0 2 broken_json", "t 0 3 offset_reused"),
+    ),
+    Case(
+        "as many open dead letters as are allowed pass and the others do not count",
+        "no_open_dead_letters",
+        "letters",
+        {"max_open": 1, "max_open_by_code": {"invalid_value": 2}},
+    ),
+    Case(
+        "open dead letters are found",
+        "no_open_dead_letters",
+        "letters",
+        found=(
+            "t 0 1 orders_changes None broken_json: broken off at byte 5",
+            "t 0 4 orders_changes orders invalid_value: n: int",
+            "t 0 5 orders_changes items invalid_value: n: int",
+        ),
+    ),
+    Case(
+        "one more of a code than is allowed is found with all of the code",
+        "no_open_dead_letters",
+        "letters",
+        {"max_open": 3, "max_open_by_code": {"invalid_value": 1}},
+        found=(
+            "t 0 4 orders_changes orders invalid_value: n: int",
+            "t 0 5 orders_changes items invalid_value: n: int",
+        ),
+    ),
+    Case(
+        "those of one table count alone",
+        "no_open_dead_letters",
+        "letters",
+        {"max_open": 1},
+        config={"where": "table_name = 'items'"},
     ),
     Case("a table that the messages name passes", "matches_messages", "shop_orders"),
     Case("a table that the messages of raw name passes", "matches_messages", "shop_orders_of_raw"),
@@ -1441,6 +1483,22 @@ KEY_SAYS = f"argument `key` must be a list of column names, such as ['id']; got 
             {"changes": [RAW], "ignored_tables": "shop.audit"},
             "argument `ignored_tables` must be a list of names, such as ['shop.audit']; got `shop.audit`. "
             "Write each as the test names it: database, schema and table with dots between.",
+        ),
+        (
+            "no_open_dead_letters",
+            {"max_open": -1},
+            "argument `max_open` must be a whole number from 0 on; got `-1`. Leave the argument out to allow none.",
+        ),
+        (
+            "no_open_dead_letters",
+            {"max_open_by_code": 10},
+            "argument `max_open_by_code` must be a mapping of error codes to whole numbers; got `10`. Write {unpaired_update: 10}, "
+            "or leave it out.",
+        ),
+        (
+            "no_open_dead_letters",
+            {"max_open_by_code": {"not_json": "many"}},
+            "argument `max_open_by_code` must be a whole number from 0 on; got `many`. Leave the argument out to allow none.",
         ),
         (
             "valid_op",

@@ -19,6 +19,7 @@ from dbt_spark_cdc.decode import AUTO, Decoder, Options, UsageError, refusals
 from dbt_spark_cdc.explain.command import explain
 from dbt_spark_cdc.generate.command import generate
 from dbt_spark_cdc.message_text import one_line
+from dbt_spark_cdc.report.command import report
 from dbt_spark_cdc.spark_of_command import spark_of_command
 
 # A terminal acts on some of these, and some tools read others as the end of a line.
@@ -51,6 +52,7 @@ def main() -> None:
 
 main.add_command(explain)
 main.add_command(generate)
+main.add_command(report)
 
 
 @main.command()

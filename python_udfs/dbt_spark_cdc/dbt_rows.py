@@ -203,7 +203,8 @@ class _Answers:
         from dbt.cli.main import dbtRunner
 
         # Rows are data of the user: no log of dbt gets them.
-        quiet = ["--quiet", "--log-level", "none", "--log-level-file", "none"]
+        # The files in target, such as run_results.json, stay those of the user's own last command.
+        quiet = ["--quiet", "--log-level", "none", "--log-level-file", "none", "--no-write-json"]
         flags = [*quiet, "--no-send-anonymous-usage-stats", *self.flags]
         return dbtRunner(self.manifest, callbacks=[keep]).invoke([*command, *flags])
 

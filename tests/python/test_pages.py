@@ -37,7 +37,7 @@ CODE = re.compile(r"^ *```.*?^ *```$|`[^`\n]*`", re.M | re.S)
 AVOIDED = re.compile(
     r"\b(?:anew|behind|beside|shall|slips?|tells?|told|stands? (?:on|behind|beside)|what holds)\b", re.I
 )
-COMMANDS = ("decode", "explain", "generate")
+COMMANDS = ("decode", "explain", "generate", "report")
 SOURCES = ("macros", "python_udfs", "models", "seeds", "tests", "tools", "profiles")
 
 

@@ -32,7 +32,7 @@ def test_the_wheel_has_both_halves_and_no_more(wheel: zipfile.ZipFile, repositor
     expected = {
         f"dbt_spark_cdc/{path.relative_to(module)}"
         for path in module.rglob("*")
-        if path.suffix in (".py", ".avsc")
+        if path.suffix in (".py", ".avsc", ".css", ".html", ".js")
     }
     for folder in ("macros", "seeds/type_codes"):
         expected |= {

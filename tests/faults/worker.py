@@ -64,7 +64,8 @@ class Stop:
             self.seconds is None
             and node is not None
             and node[1] == self.model
-            and re.match(self.statement, COMMENTS.sub("", sql, count=1), re.IGNORECASE | re.DOTALL) is not None
+            and re.match(self.statement, COMMENTS.sub("", sql, count=1), re.IGNORECASE | re.DOTALL)
+            is not None
         )
 
 

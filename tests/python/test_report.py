@@ -1,4 +1,4 @@
-"""The page of `spark-cdc report`, from figures given by hand; tests/integration/test_report.py has those of a project."""
+"""The page of `spark-cdc report`, from figures given by hand; tests/integration/test_report_of_a_project.py has those of a project."""
 
 from __future__ import annotations
 

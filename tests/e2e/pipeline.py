@@ -88,7 +88,7 @@ class Pipeline(Siege):
         for workload in getattr(self, "workloads", {}).values():
             workload.close()
         if hasattr(self, "connect"):
-            self.connect.stop()
+            self.connect.stop(suddenly=True)
         for database in self.databases.values():
             database.stop()
         self.broker.stop()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from datetime import date, datetime, timezone
 from decimal import Decimal
@@ -127,3 +128,22 @@ def test_the_tables_of_the_generated_project_equal_the_database(
         project, "--routes", str(routes), "--check", "--profiles-dir", str(project.folder), files=()
     )
     assert (read.exit_code, read.stdout) == (0, ""), read.output
+
+    # A new project has only the raw table to go by: its headers hold old keys, though few messages have one.
+    lake.spark.sql("update raw_cdc.raw set headers = array()")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    shutil.copytree(
+        project.folder,
+        empty,
+        dirs_exist_ok=True,
+        ignore=shutil.ignore_patterns("models", "spark_cdc_plan.json"),
+    )
+    (empty / "models").mkdir()
+    read = CliRunner().invoke(
+        main, ["generate", "--source", "cdc", "--raw-table", "raw_cdc.raw", "--routes", str(routes), "--project-dir", str(empty),
+               "--profiles-dir", str(project.folder)]
+    )  # fmt: skip
+    assert read.exit_code == 0, read.output
+    messages = (empty / "models/staging/cdc/stg_cdc__messages.sql").read_text()
+    assert "raw_columns={'headers': 'headers'}" in messages

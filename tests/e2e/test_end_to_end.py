@@ -18,4 +18,5 @@ def test_the_tables_equal_the_database() -> None:
         compared = end_to_end(Path(scratch), ["pg"], seed=7, rounds=2, pause=0.5)
     assert compared["current pg"] > 20
     assert compared["history pg"] > 60
-    assert compared["killed"] == 1
+    # Kafka Connect, and mostly a run, if it took long enough.
+    assert compared["killed"] >= 1

@@ -35,13 +35,12 @@ def main(argv: list[str] | None = None) -> None:
 
     install_packages(purpose)
     require_java()
-    fetched = subprocess.run([PYTHON, ROOT / "tools" / "setup_jars.py", ROOT / ".jars", purpose], check=False)
+    fetched = subprocess.run([PYTHON, ROOT / "tools" / "setup_jars.py", ROOT / ".jars", asked], check=False)
     if fetched.returncode:  # it has said why
         sys.exit(fetched.returncode)
     (ROOT / os.environ.get("SPARK_CDC_LAKE", ".lake")).mkdir(parents=True, exist_ok=True)
     if asked == "test" and os.environ.get("CI") == "true":
         offer_chromium()
-        offer_databases("postgresql")
     if asked == "e2e":
         offer_databases("postgresql", "mariadb-server-core")
 
@@ -130,14 +129,14 @@ def offer_chromium() -> None:
 
 
 def offer_databases(*packages: str) -> None:
-    """Servers for the tests that read real databases: they are skipped without one."""
+    """Servers for `make e2e`, which says what is missing."""
     programs = {
         "postgresql": "usr/lib/postgresql/*/bin/postgres",
         "mariadb-server-core": "usr/sbin/mariadbd",
     }
     for package in packages:
         if not any(Path("/").glob(programs[package])) and not apt_install([package]):
-            say(f"No {package} could be installed: tests that need it are skipped.")
+            say(f"{package} could not be installed.")
 
 
 def apt_install(names: list[str] | tuple[str, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""Fetch the jars that the local profiles name, once: `python tools/setup_jars.py folder [demo|test]`.
+"""Fetch the jars that the local profiles name, once: `python tools/setup_jars.py folder [demo|test|e2e]`.
 
 Spark could fetch them itself (`spark.jars.packages`), but then every start prints its resolver's tables and
 asks the network. So its resolver runs here once, its output is kept back unless it fails, and profiles name
@@ -30,7 +30,7 @@ TEST_JARS = {
     "io.delta:delta-spark_4.1_2.13:4.4.0": "75a9400986853c061f5109f012547de2545a5759e5e752e5ef633dabe16a4f10",
     "io.delta:delta-storage:4.4.0": "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc",
 }
-JARS = {"demo": DEMO_JARS, "test": TEST_JARS}
+JARS = {"demo": DEMO_JARS, "test": TEST_JARS, "e2e": TEST_JARS}
 # Spark's Kafka source, a broker, and Kafka Connect with Debezium: tests are skipped without them. One hash
 # for all files of each.
 KAFKA_SOURCE = ("org.apache.spark:spark-sql-kafka-0-10_2.13:4.1.1",)
@@ -45,6 +45,9 @@ DEBEZIUM = (
 KAFKA_JARS = {
     "kafka-source": (KAFKA_SOURCE, "11c2e1ee40baffea6927e35af913cf2f7742c1f99edb6905e7706434e0109f61"),
     "kafka-broker": (KAFKA_BROKER, "bb90fc6b4361656d05c9396e4f8d8711917970666e429ab8bc9975108108eb6b"),
+}
+E2E_JARS = {
+    **KAFKA_JARS,
     "debezium": (DEBEZIUM, "27c862c872c57d70a615b6b50f196b8862ae7bdbf002fe59e52917b1dd58704f"),
 }
 # What Spark has itself, and what Delta needs for other catalogs only.
@@ -72,9 +75,8 @@ def main(argv: list[str] | None = None) -> None:
     arguments = sys.argv[1:] if argv is None else argv
     folder, purpose = (*arguments, *(".jars", "demo")[len(arguments) :])
     fetch(Path(folder).resolve(), JARS[purpose])
-    if purpose == "test":
-        for name, (jars, wanted) in KAFKA_JARS.items():
-            fetch_with_all(Path(folder).resolve() / name, jars, wanted)
+    for name, (files, wanted) in {"demo": {}, "test": KAFKA_JARS, "e2e": E2E_JARS}[purpose].items():
+        fetch_with_all(Path(folder).resolve() / name, files, wanted)
 
 
 def fetch(folder: Path, jars: dict[str, str]) -> None:

@@ -198,7 +198,10 @@ group by 1, 2, 3, 4, 5, 6
     with several errors counts once there.
 -#}
 {%- macro _report_rejected(messages, changes) -%}
-    {%- set queries, found = [], spark_cdc._models_of(['messages']) -%}
+    {%- set queries, found, acknowledged = [], spark_cdc._models_of(['messages']), [] -%}
+    {%- for node in graph.nodes.values() if node.resource_type == 'model' -%}
+        {%- do acknowledged.extend(node.config.meta.get('spark_cdc.acknowledged') or []) -%}
+    {%- endfor -%}
     {%- for name in messages -%}
         {%- do queries.append(
             'select ' ~ spark_cdc._literal(name) ~ ' as model, topic, partition, offset, timestamp, database_name, schema_name, table_name'
@@ -210,8 +213,8 @@ with rejected as (
 
     select distinct topic, partition, offset, timestamp, code, detail
     from (
-        {{ spark_cdc.dead_letters(
-            messages=spark_cdc._report_relations(messages), changes=spark_cdc._report_relations(changes)
+        {{ adapter.dispatch('dead_letters', 'spark_cdc')(
+            spark_cdc._report_relations(messages), spark_cdc._report_relations(changes), acknowledged
         ) | indent(8) }}
     )
     where state = 'open'
@@ -253,31 +256,33 @@ group by grouping sets (
     {%- do spark_cdc._rows_as_json(query) -%}
 {%- endmacro -%}
 
-{#- Rejected rows of changes models that read raw tables directly: they are the models' own. -#}
+{#-
+    Rejected rows of changes models that read raw tables directly: they are the models' own. Each model has the messages that could
+    not be read, whose rows name no model here; and one row of all counts each message once.
+-#}
 {%- macro _report_rejected_of_changes(changes) -%}
     {%- set queries = [] -%}
     {%- for name in changes -%}
         {%- set relation = spark_cdc._report_relations([name])[0] -%}
         {%- set query -%}
 select distinct
-    {{ spark_cdc._literal(name) }} as model, rejected._cdc_topic as topic, rejected._cdc_partition as partition,
-    rejected._cdc_offset as offset, rejected._cdc_error.code as code, rejected._cdc_error.detail as detail
+    {{ spark_cdc._literal(name) }} as model, rejected._cdc_op is not null as is_readable, rejected._cdc_topic as topic,
+    rejected._cdc_partition as partition, rejected._cdc_offset as offset, rejected._cdc_error.code as code,
+    rejected._cdc_error.detail as detail
 from {{ relation }} as rejected
 where
     rejected._cdc_error is not null
-    and not exists (
-        select 1 from {{ relation }} as completed where {{ spark_cdc._completes_update('completed', 'rejected') }}
-    )
-    and not exists (
-        select 1 from {{ relation }} as whole where {{ spark_cdc._is_whole_copy('whole', 'rejected') }}
-    )
+    {%- for closed_by, condition in spark_cdc._ways_to_close(relation).items() %}
+    and not exists (select 1 from {{ relation }} as {{ closed_by }} where {{ condition }})
+    {%- endfor %}
         {%- endset -%}
         {%- do queries.append(query) -%}
     {%- endfor -%}
     {%- do spark_cdc._rows_as_json(
-        'select model, code, count(distinct struct(topic, partition, offset)) as messages, count(distinct detail) as details,'
-        ~ ' max(struct(offset, topic, partition, detail, model)) as newest from (' ~ queries | join(' union all ')
-        ~ ') group by model, code'
+        'select grouping(code) = 1 as is_total, read_by as model, code, count(distinct struct(topic, partition, offset)) as messages,'
+        ~ ' count(distinct detail) as details, max(struct(offset, topic, partition, detail, model)) as newest'
+        ~ ' from (select *, case when is_readable then model end as read_by from (' ~ queries | join(' union all ')
+        ~ ')) group by grouping sets ((read_by, code), ())'
     ) -%}
 {%- endmacro -%}
 

@@ -115,7 +115,10 @@
     {%- if topics -%}
         {%- do conditions.append('(' ~ topics ~ ')') -%}
     {%- endif -%}
-    {%- set of_table = 'coalesce(' ~ spark_cdc._has_name('message_rows.table_name', table) ~ ', false)' if table is not none else 'true' -%}
+    {%- set of_table = 'true' -%}
+    {%- if table not in [none, '*'] -%}
+        {%- set of_table = 'coalesce(' ~ spark_cdc._has_name('message_rows.table_name', table) ~ ', false)' -%}
+    {%- endif -%}
     {%- set query -%}
 unread_messages as (
 
@@ -187,7 +190,7 @@ replayed as (
         case
             when is_replayed then 'can be read now'
             when is_read then 'of other tables'
-            when topic is null then 'no longer in the raw table'
+            when topic is null then 'not in the raw table with this offset and timestamp'
             else concat('still rejected as ', error.code)
         end as outcome,
         count(*),
@@ -212,7 +215,9 @@ replayed as (
 -#}
 {%- macro _source_of_replay(node) -%}
     {%- set comment, config_call = '[{]#.*?#[}]|--[^\\n]*|/[*].*?[*]/', '[{][{]-?\\s*config[(].*?[)]\\s*-?[}][}]' -%}
-    {%- set code = modules.re.sub('(?s)' ~ comment ~ '|' ~ config_call, '', node.raw_code) | trim -%}
+    {#- A text in quotes stays, because it may have two hyphens. -#}
+    {%- set text = "('[^'\n]*'|\"[^\"\n]*\")" -%}
+    {%- set code = modules.re.sub('(?s)' ~ text ~ '|' ~ comment ~ '|' ~ config_call, '\\1', node.raw_code) | trim -%}
     {%- set sources = [] -%}
     {%- for id in node.depends_on.nodes -%}
         {%- do sources.append(graph.sources.get(id) or graph.nodes.get(id)) -%}

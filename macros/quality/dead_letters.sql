@@ -68,8 +68,8 @@ rejected_messages as (
         unread.timestamp,
         unread.error.code as code,
         unread.error.detail as detail,
-        unread.value,
-        unread.key,
+        max_by(unread.value, unread.loaded_at) as value,
+        max_by(unread.key, unread.loaded_at) as key,
         unread.database_name,
         unread.schema_name,
         unread.table_name,
@@ -80,7 +80,7 @@ rejected_messages as (
     from messages as unread
     left join messages as whole on {{ spark_cdc._is_whole_message('whole', 'unread') }}
     where unread.error is not null
-    group by {{ range(1, 14) | join(', ') }}
+    group by 1, 2, 3, 4, 5, 6, 9, 10, 11, 12, 13
 
 ),
 
@@ -138,8 +138,8 @@ rejected_rows as (
         messages.timestamp,
         rejected_changes.code,
         rejected_changes.detail,
-        messages.value,
-        messages.key,
+        max_by(messages.value, messages.loaded_at) as value,
+        max_by(messages.key, messages.loaded_at) as key,
         messages.database_name,
         messages.schema_name,
         messages.table_name,
@@ -153,7 +153,7 @@ rejected_rows as (
         and rejected_changes.partition = messages.partition
         and rejected_changes.offset = messages.offset
         and messages.error is null
-    group by {{ range(1, 14) | join(', ') }}
+    group by 1, 2, 3, 4, 5, 6, 9, 10, 11, 12, 13
 
 ),
 
@@ -178,7 +178,13 @@ select
     case when closed_by is not null then 'closed' when acknowledgement is not null then 'acknowledged' else 'open' end as state,
     closed_by,
     case when closed_by is null then acknowledgement.because end as acknowledged_because,
-    sha2(to_json(struct(topic, partition, offset, timestamp, model, code, detail, row_key)), 256) as dead_letter_id
+    sha2(
+        to_json(
+            struct(topic, partition, offset, timestamp, model, code, detail, row_key),
+            map({{ spark_cdc._literals(spark_cdc._json_options().items() | sum(start=())) }})
+        ),
+        256
+    ) as dead_letter_id
 from acknowledgements
 {%- endmacro -%}
 
@@ -218,13 +224,9 @@ from acknowledgements
     {%- if not key -%}
         {{- return('cast(null as string)') -}}
     {%- endif -%}
-    {%- set options = {
-        'ignoreNullFields': 'false', 'timestampFormat': "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
-        'timestampNTZFormat': "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
-    } -%}
     {{- return(
         'case when rejected._cdc_op is not null then to_json(struct(' ~ spark_cdc._quoted(key, 'rejected.') ~ '), map('
-        ~ spark_cdc._literals(options.items() | sum(start=())) ~ ')) end'
+        ~ spark_cdc._literals(spark_cdc._json_options().items() | sum(start=())) ~ ')) end'
     ) -}}
 {%- endmacro -%}
 

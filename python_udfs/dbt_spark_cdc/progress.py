@@ -174,10 +174,11 @@ class Progress:
 
 
 def _as_seconds(started_at: str | None) -> float | None:
-    """Return when a node began. dbt has it as a text in UTC without an offset."""
-    if not started_at:
+    """Return when a node began. dbt has it as a text in UTC without an offset; None for another text."""
+    try:
+        return datetime.fromisoformat(started_at or "").replace(tzinfo=timezone.utc).timestamp()
+    except ValueError:
         return None
-    return datetime.fromisoformat(started_at).replace(tzinfo=timezone.utc).timestamp()
 
 
 def figures_of(session: SparkSession | None) -> Callable[[], list[str]]:

@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "integration"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "faults"))
 
-from kills import running
+from kills import Worker
 from pipeline import APPLY, Pipeline
 from servers import DATABASES, missing
 
@@ -48,47 +48,52 @@ def end_to_end(
     try:
         pipeline.open()
         pipeline.say("servers are up")
-        rounds_of_changes(pipeline, rounds, pause)
-        with running(pipeline) as worker:
+        worker = rounds_of_changes(pipeline, rounds, pause)
+        try:
+            pipeline.restart_connect()
             pipeline.catch_up(worker)
             pipeline.say("all messages have landed")
-            pipeline.generate()
+            if rounds > 1:  # there are new columns
+                pipeline.generate()
             pipeline.apply(worker)
             compared = pipeline.must_equal_the_databases(worker)
             pipeline.say("all tables are equal")
             if is_long:
                 pipeline.check(worker)
                 pipeline.say("the shipped tests pass")
-            transactions = sum(workload.transactions for workload in pipeline.workloads.values())
-            return compared | {"transactions": transactions, "killed": sum(pipeline.killed.values())}
+        finally:
+            worker.is_gone()
+        transactions = sum(workload.transactions for workload in pipeline.workloads.values())
+        return compared | {"transactions": transactions, "killed": sum(pipeline.killed.values())}
     finally:
         pipeline.close()
 
 
-def rounds_of_changes(pipeline: Pipeline, rounds: int, pause: float) -> None:
-    """Land and run while the databases change; now and then a run or Kafka Connect is killed."""
+def rounds_of_changes(pipeline: Pipeline, rounds: int, pause: float) -> Worker:
+    """Land and run while the databases change; now and then a run or Kafka Connect is killed.
+
+    Return the process that is alive.
+    """
     worker = pipeline.start()
-    try:
-        for number in range(rounds):
-            if number in (1, 3):
-                pipeline.add_column(number // 2)
-            with pipeline.busy(pause):
-                if number and pipeline.chance.random() < 0.4:
-                    pipeline.restart_connect()
-                    pipeline.say("killed Kafka Connect")
-                pipeline.land(worker)
-                if number in (0, 2, 4):
-                    pipeline.generate()
-                    pipeline.say("wrote models")
-                moment = {"seconds": round(pipeline.chance.uniform(1, pipeline.seconds_of_a_run), 1)}
-                if number and pipeline.chance.random() < 0.5 and pipeline.kill(worker, "run", APPLY, moment):
-                    pipeline.say(f"round {number}: killed a run after {moment['seconds']} s")
-                    worker = pipeline.start()
-                else:
-                    pipeline.apply(worker)
-                    pipeline.say(f"round {number} is done")
-    finally:
-        worker.is_gone()
+    for number in range(rounds):
+        if number in (1, 3):
+            pipeline.add_column(number // 2)
+        with pipeline.busy(pause):
+            if number and pipeline.chance.random() < 0.4:
+                pipeline.restart_connect()
+                pipeline.say("killed Kafka Connect")
+            pipeline.land(worker)
+            if number in (0, 2, 4):
+                pipeline.generate()
+                pipeline.say("wrote models")
+            moment = {"seconds": round(pipeline.chance.uniform(1, pipeline.seconds_of_a_run), 1)}
+            if number and pipeline.chance.random() < 0.5 and pipeline.kill(worker, "run", APPLY, moment):
+                pipeline.say(f"round {number}: killed a run after {moment['seconds']} s")
+                worker = pipeline.start()
+            else:
+                pipeline.apply(worker)
+                pipeline.say(f"round {number} is done")
+    return worker
 
 
 if __name__ == "__main__":

@@ -74,6 +74,7 @@ class Pipeline(Siege):
             self.workloads[name].begin()
         self.connect = Connect(self.folder / "connect", self.broker.servers, list(self.databases.values()))
         self.connect.start()
+        self.connect.waits_for_changes()
         models = {
             f"models/landing/raw_{name}.sql": LANDING.format(
                 servers=self.broker.servers, pattern=rf"{name}\\..*"
@@ -160,7 +161,7 @@ class Pipeline(Siege):
         for workload in self.workloads.values():
             workload.add_column("orders", LATE_COLUMNS[number])
 
-    def catch_up(self, worker: Worker, seconds: int = 180) -> None:
+    def catch_up(self, worker: Worker, seconds: int = 600) -> None:
         """Write a last row, and land until it has arrived."""
         for workload in self.workloads.values():
             workload.mark(MARK)
@@ -186,6 +187,7 @@ class Pipeline(Siege):
             for table, key in workload.keys().items():
                 model = self.model(name, table)
                 columns = workload.columns(table)
+                _must_be_once(found[model], key, model)
                 current = {
                     tuple(row[part] for part in key): {column: row[column] for column in columns}
                     for row in found[model] if not row["_cdc_is_deleted"]
@@ -207,10 +209,8 @@ class Pipeline(Siege):
     def must_equal_the_log(self, model: str, found: list[Row], workload: Workload, table: str) -> int:
         """Each key went through the states that the database committed, in this order."""
         key, columns = workload.keys()[table], workload.columns(table)
-        states: dict[Key, list[Row | None]] = defaultdict(list)
-        for change in workload.log:
-            if change.table == table:
-                states[change.key].append(change.row)
+        states = workload.states(table)
+        _must_be_once(found, [*key, "_cdc_sequence"], model)
         versions: dict[Key, list[Row | None]] = defaultdict(list)
         for row in sorted(found, key=lambda row: row["_cdc_sequence"]):
             place = tuple(row[part] for part in key)
@@ -219,12 +219,9 @@ class Pipeline(Siege):
             )
         count = 0
         for place in states.keys() | versions.keys():
-            # The snapshot is the first that Debezium saw of a row; what was before is not in the topic.
-            wanted = _without_repeats(states[place])
-            got = _without_repeats(versions[place])
-            snapshot = len(wanted) - len(got)
-            assert snapshot >= 0, f"{model} {place}: {len(got)} versions, {len(wanted)} states"
-            for state, version in zip(wanted[snapshot:], got, strict=True):
+            wanted, got = _without_repeats(states.get(place, [])), _without_repeats(versions[place])
+            assert len(wanted) == len(got), f"{model} {place}: {len(got)} versions, {len(wanted)} states"
+            for state, version in zip(wanted, got, strict=True):
                 assert _same_rows(state, version), (
                     f"{model} {place}: (log, table) {_short(state)}, {_short(version)}"
                 )
@@ -256,14 +253,19 @@ def same(value: Any, found: Any) -> bool:
 def _same_rows(left: Row | None, right: Row | None) -> bool:
     if left is None or right is None:
         return left is right
-    # A state from before a column was added has no value of it.
-    return all(same(left.get(name), value) for name, value in right.items())
+    return all(same(left[name], value) for name, value in right.items())
 
 
 def _without_repeats(states: list[Row | None]) -> list[Row | None]:
     """Without a state that equals the one before it, and without deletes of what was not there."""
     kept = [state for state, _ in groupby(states)]
     return kept[1:] if kept and kept[0] is None else kept
+
+
+def _must_be_once(rows: Sequence[Row], names: Sequence[str], model: str) -> None:
+    """No two rows have the same values of these columns."""
+    counts = Counter(repr([row[name] for name in names]) for row in rows)
+    assert max(counts.values(), default=1) == 1, f"{model}: {counts.most_common(1)}"
 
 
 def _short(values: Row | None) -> dict[str, str] | None:

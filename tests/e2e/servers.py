@@ -233,8 +233,18 @@ class Connect:
             self._process.wait(timeout=60)
             self._process = None
 
+    def waits_for_changes(self, seconds: int = 120) -> None:
+        """Wait until all snapshots are done, so that each later change is a message of its own."""
+        until = time.monotonic() + seconds
+        while self._log().count("Starting streaming") < len(self.databases):
+            assert time.monotonic() < until, f"no snapshot: {self}"
+            time.sleep(0.5)
+
     def __str__(self) -> str:
-        return (self.folder / "connect.log").read_text()[-3000:]
+        return self._log()[-3000:]
+
+    def _log(self) -> str:
+        return (self.folder / "connect.log").read_text()
 
 
 def answers(port: int, process: subprocess.Popen, seconds: int = 120) -> None:

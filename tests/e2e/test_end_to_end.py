@@ -1,7 +1,11 @@
-"""A short form of `make e2e`: PostgreSQL, Debezium, Kafka, landing, generated models, and all tables compared."""
+"""A short form of `make e2e`: PostgreSQL, Debezium, Kafka, landing, generated models, and all tables compared.
+
+SPARK_CDC_E2E=1 asks for it: it takes long on a machine whose other cores run tests.
+"""
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 
@@ -11,12 +15,12 @@ from servers import missing
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not os.environ.get("SPARK_CDC_E2E"), reason="SPARK_CDC_E2E=1 asks for it")
 @pytest.mark.skipif(bool(missing(["pg"])), reason=f"missing: {missing(['pg'])}")
 def test_the_tables_equal_the_database() -> None:
     # Not pytest's folder, which PostgreSQL's own user cannot enter.
     with tempfile.TemporaryDirectory(prefix="spark_cdc_e2e_") as scratch:
-        compared = end_to_end(Path(scratch), ["pg"], seed=7, rounds=2, pause=0.5)
+        compared = end_to_end(Path(scratch), ["pg"], seed=7, rounds=1, pause=0.5)
     assert compared["current pg"] > 20
     assert compared["history pg"] > 60
-    # Kafka Connect, and mostly a run, if it took long enough.
-    assert compared["killed"] >= 1
+    assert compared["killed"] == 1

@@ -151,6 +151,8 @@ class Workload:
     database: Database
     seed: int
     log: list[Change] = field(default_factory=list)
+    # How many changes of the log the connector's snapshot has not seen one by one.
+    before_snapshot: int = 0
     transactions: int = 0
 
     def __post_init__(self) -> None:
@@ -171,6 +173,7 @@ class Workload:
         self._connection.commit()
         for _ in range(8):
             self.transaction()
+        self.before_snapshot = len(self.log)
 
     def transaction(self) -> None:
         """One transaction of a few statements; one of six is rolled back."""
@@ -209,6 +212,21 @@ class Workload:
         key = self._insert(self._tables["customers"], {"code": code, "name": code, "is_paid": True})
         self._connection.commit()
         self.log += key
+
+    def states(self, table: str) -> dict[Key, list[Row | None]]:
+        """Key -> what its row was after each change that the connector saw, None where it was gone."""
+        columns = self.columns(table)
+        of_table = [
+            [c for c in part if c.table == table]
+            for part in (self.log[: self.before_snapshot], self.log[self.before_snapshot :])
+        ]
+        of_snapshot = {change.key: change for change in of_table[0]}
+        states: dict[Key, list[Row | None]] = {}
+        for change in (*of_snapshot.values(), *of_table[1]):
+            # A column that was added later was null until then.
+            row = change.row and {column: change.row.get(column) for column in columns}
+            states.setdefault(change.key, []).append(row)
+        return states
 
     def rows(self, table: str) -> dict[Key, Row]:
         """All rows of a table, by key."""

@@ -233,6 +233,7 @@ def story(lake: Lake, new_project: Callable[..., Project]) -> Story:
         "none of them": "{model: stg_shop__messages, code: unknown_op}",
         "by code and place": f"{{model: stg_shop__messages, code: not_json, topic: {TOPIC}, partition: 0, from_offset: 2, to_offset: 2}}",
         "by offsets": "{model: stg_shop__messages, topic: raw_letters.shop, partition: 0, from_offset: 4, to_offset: 6, table: orders}",
+        "all tables": "{model: stg_shop__messages, table: '*', dry_run: true}",
         "again": "{model: stg_shop__messages, table: orders, from_offset: 4}",
     }.items():
         story.replay(stage, arguments)
@@ -360,6 +361,10 @@ def test_what_was_replayed_is_as_if_it_had_never_been_cut(story: Story, table: s
         assert sorted(prices) == ["1", "20"]
 
 
+def test_a_star_means_all_tables(story: Story) -> None:
+    assert ", 2 can be read now." in story.printed["all tables"]
+
+
 def test_each_message_has_one_outcome(story: Story) -> None:
     def outcomes(**counts: int) -> dict[str, int]:
         return (
@@ -420,3 +425,24 @@ def test_the_page_shows_what_was_typed_and_what_was_printed(story: Story) -> Non
     said = (story.printed["dry"] + story.printed["all"]).replace("`", "").replace(f"lake.{SCHEMA}", SCHEMA)
     said = said.replace("2 messages", "3 messages").replace(f"{SCHEMA}.stg", "shop.stg").splitlines()
     assert [line for line in block.splitlines() if line not in said] == []
+
+
+def test_a_dead_letter_has_one_id_whatever_the_time_zone_is(story: Story) -> None:
+    """Last: a message lands damaged a second time, with another text and the same detail."""
+    table, zone = f"{SCHEMA}.stg_shop__messages", "spark.sql.session.timeZone"
+    spark = story.lake.spark
+    others = {"value": "'broken again'", "loaded_at": "loaded_at + interval 1 day"}
+    columns = ", ".join(others.get(name, f"`{name}`") for name in spark.table(table).columns)
+    spark.sql(f"insert into {table} select {columns} from {table} where offset = 2 and kind = 'unreadable'")
+    compiled = (
+        story.project.dbt("compile", "--select", "cdc_dead_letters").must_succeed().result.result.results
+    )
+    (sql,) = (one.node.compiled_code for one in compiled if one.node.name == "cdc_dead_letters")
+    before, found = spark.conf.get(zone), []
+    for name in ("UTC", "Asia/Shanghai"):
+        spark.conf.set(zone, name)
+        found.append({row["dead_letter_id"]: row["value"] for row in story.lake.rows(sql)})
+        assert len(found[-1]) == len(story.lake.rows(sql))
+    spark.conf.set(zone, before)
+    assert found[0] == found[1]
+    assert "broken again" in found[0].values() and "broken" not in found[0].values()

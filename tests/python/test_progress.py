@@ -86,6 +86,12 @@ def test_a_node_of_a_later_command_begins_at_zero() -> None:
         assert run.after(70) == ["orders, 20 s: two"]
 
 
+def test_a_begin_that_nobody_can_read_is_that_of_the_first_statement() -> None:
+    run = Run()
+    with run.progress.running(node("orders") | {"node_started_at": "yesterday"}, "one"):
+        assert run.after(21) == ["orders, 21 s: one"]
+
+
 def test_statements_outside_of_nodes_are_said_one_by_one() -> None:
     run = Run()
     with run.progress.running({}, "starting Spark") as statement:

@@ -179,6 +179,30 @@ def test_nothing_is_there_yet() -> None:
     assert "<svg" not in page_of(NOTHING)
 
 
+def test_what_could_not_be_asked_is_not_nothing() -> None:
+    parts = (
+        "row changes",
+        "lag",
+        "rejected messages",
+        "schemas",
+        "anomalies of topics",
+        "undeclared columns",
+    )
+    page = page_of(replace(NOTHING, unread=tuple(Unread(part, "X") for part in parts)))
+    said = Elements(page).text
+    assert said.count("Could not be asked: see above.") == 7  # of tables that nobody reads, too
+    assert 'class="good"' not in page
+    for words in (
+        "No message is rejected",
+        "is read.",
+        "declare every",
+        "went back",
+        "changed its columns",
+        "read yet",
+    ):
+        assert words not in said
+
+
 READ = PartitionLag("shop", 0, 10, 10, 0, 0.0, 3.0)
 
 
@@ -214,6 +238,20 @@ READ = PartitionLag("shop", 0, 10, 10, 0, 0.0, 3.0)
             },
             "1 table, 0 rejected messages, lag 0 s. Also 1 table that no model reads, 1 undeclared column, "
             "1 anomaly of a topic, 1 model not built, 1 failure in dbt's last command.",
+        ),
+        # A test of severity warn is no failure, nor is an exposure, which dbt does not run.
+        (
+            {
+                "partition_lags": (READ,),
+                "anomalies": (Anomaly("shop", 0, "recreated", "", True),),
+                "last_command": LastCommand("build", NOW, 1.0, (Timing("a", "test", "warn", 1), Timing("b", "exposure", "no-op", 0))),
+            },
+            "1 table, 0 rejected messages, lag 0 s. Also 1 warning in dbt's last command.",
+        ),
+        # What could not be asked is not nothing.
+        (
+            {"activities": (), "unread": tuple(Unread(what, "X") for what in ("row changes", "lag", "rejected messages"))},
+            "tables not known, rejected messages not known, lag not known.",
         ),
     ],
 )  # fmt: skip

@@ -9,6 +9,14 @@ from datetime import datetime
 OPS = ("insert", "update", "delete", "snapshot", "truncate", "unknown")
 
 
+# The parts of a report, as it names those that could not be asked.
+ROWS, LAG, RUNS, ANOMALIES, UNDECLARED = (
+    "row changes", "lag", "runs", "anomalies of topics", "undeclared columns",
+)  # fmt: skip
+REJECTED = ("rejected messages", "rejected rows of models over raw tables")
+SCHEMAS = ("schemas", "DDL")
+
+
 @dataclass(frozen=True)
 class Table:
     """A source table, as the messages of a topic name it."""
@@ -143,12 +151,13 @@ class SchemaChange:
 
 @dataclass(frozen=True)
 class Anomaly:
-    """An anomaly of a topic that nobody has acknowledged."""
+    """An anomaly of a topic."""
 
     topic: str | None
     partition: int | None
     anomaly: str
     advice: str
+    is_acknowledged: bool = False
 
 
 @dataclass(frozen=True)

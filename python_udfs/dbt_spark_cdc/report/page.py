@@ -17,7 +17,18 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from dbt_spark_cdc.explain.advice import advice_of
 from dbt_spark_cdc.message_text import printable
-from dbt_spark_cdc.report.figures import OPS, Activity, Figures, PartitionLag, Periods, Rejected, Timing
+from dbt_spark_cdc.report.figures import (
+    OPS,
+    REJECTED,
+    ROWS,
+    UNDECLARED,
+    Activity,
+    Figures,
+    PartitionLag,
+    Periods,
+    Rejected,
+    Timing,
+)
 
 HERE = Path(__file__).resolve().parent
 # A longer text is cut in its middle. Topics have at most 249 characters, names of tables mostly 64.
@@ -29,7 +40,7 @@ FEW = 50
 SLOWEST = 20
 # Of a chart, in its own units.
 WIDTH, HEIGHT, TALLEST_SPARK = 1000, 200, 16
-GOOD_STATUSES = ("success", "pass", "reused")
+GOOD_STATUSES = ("success", "pass", "reused", "no-op")
 SOME_SECONDS = ((86400, "d"), (3600, "h"), (60, "min"))
 
 
@@ -68,7 +79,8 @@ def page_of(figures: Figures) -> str:
     routed = [one for one in figures.activities if one.is_routed]
     unrouted = [one for one in figures.activities if not one.is_routed and not one.is_ignored]
     undeclared = [one for one in figures.undeclared if not one.is_ignored]
-    failed = [one for one in timings_of(figures) if one.status not in GOOD_STATUSES]
+    failed = [one for one in timings_of(figures) if one.status not in (*GOOD_STATUSES, "warn")]
+    anomalies = [one for one in figures.anomalies if not one.is_acknowledged]
     script, styles = _file("page.js"), _file("page.css")
     return (
         _environment()
@@ -79,6 +91,10 @@ def page_of(figures: Figures) -> str:
             few=FEW,
             summary=summary_of(figures, routed, unrouted, len(undeclared), failed),
             cards=_cards(figures, routed, unrouted, len(undeclared), failed),
+            asked=lambda *parts: was_asked(figures, *parts),
+            anomalies=anomalies,
+            acknowledged_anomalies=len(figures.anomalies) - len(anomalies),
+            warned=warned_of(figures),
             ops=[op for op in OPS if any(op in one.by_op for one in figures.activities)]
             + sorted({op for one in figures.activities for op in one.by_op} - set(OPS)),
             activity_chart=activity_chart(figures),
@@ -108,6 +124,16 @@ def timings_of(figures: Figures) -> tuple[Timing, ...]:
     return figures.last_command.timings if figures.last_command else ()
 
 
+def warned_of(figures: Figures) -> int:
+    """Return how many tests of dbt's last command warned."""
+    return sum(one.status == "warn" for one in timings_of(figures))
+
+
+def was_asked(figures: Figures, *parts: str) -> bool:
+    """Return whether all of these parts could be asked: a figure of another one is not known."""
+    return not {part.what for part in figures.unread} & set(parts)
+
+
 def lag_of(figures: Figures) -> tuple[str, int | None]:
     """Return the longest lag of a partition in words, and the number of messages that no run has read."""
     lags = figures.partition_lags
@@ -130,21 +156,26 @@ def summary_of(
 
     "12 tables, 3 rejected messages, lag 4 s (17 offsets not read yet). ..."
     """
-    if not figures.activities and not figures.partition_lags and not figures.rejected:
+    has_nothing = not figures.activities and not figures.partition_lags and not figures.rejected
+    if has_nothing and not figures.unread:
         return "No messages have been read yet."
     lag, unread = lag_of(figures)
+    anomalies = sum(not one.is_acknowledged for one in figures.anomalies)
     parts = [
-        counted(len(routed), "table"),
-        counted(figures.rejected_messages, "rejected message"),
+        counted(len(routed), "table") if was_asked(figures, ROWS) else "tables not known",
+        counted(figures.rejected_messages, "rejected message")
+        if was_asked(figures, *REJECTED)
+        else "rejected messages not known",
         f"lag {lag}" + (f" ({counted(unread, 'offset')} not read yet)" if unread else ""),
     ]
     more = [
         counted(len(unrouted), "table") + " that no model reads" if unrouted else "",
         counted(undeclared, "undeclared column") if undeclared else "",
-        "1 anomaly of a topic" if len(figures.anomalies) == 1 else "",
-        f"{number(len(figures.anomalies))} anomalies of topics" if len(figures.anomalies) > 1 else "",
+        "1 anomaly of a topic" if anomalies == 1 else "",
+        f"{number(anomalies)} anomalies of topics" if anomalies > 1 else "",
         counted(len(figures.not_built), "model") + " not built" if figures.not_built else "",
         counted(len(failed), "failure") + " in dbt's last command" if failed else "",
+        counted(warned_of(figures), "warning") + " in dbt's last command" if warned_of(figures) else "",
     ]
     rest = ", ".join(part for part in more if part)
     return ", ".join(parts) + "." + (f" Also {rest}." if rest else "")
@@ -158,19 +189,23 @@ def _cards(
     failed: list[Timing],
 ) -> list[Card]:
     lag, unread = lag_of(figures)
+    anomalies = sum(not one.is_acknowledged for one in figures.anomalies)
+
+    def card(count: int, label: str, state: str, section: str, *parts: str) -> Card:
+        if not was_asked(figures, *parts):
+            return Card("-", label, "", section)
+        return Card(number(count), label, state and _state(count, state), section)
+
     cards = [
-        Card(number(len(routed)), "tables", "", "rows"),
-        Card(number(sum(one.rows for one in figures.activities)), "row changes", "", "rows"),
-        Card(
-            number(figures.rejected_messages), "rejected messages", _state(figures.rejected_messages, "bad"),
-            "rejected",
-        ),
+        card(len(routed), "tables", "", "rows", ROWS),
+        card(sum(one.rows for one in figures.activities), "row changes", "", "rows", ROWS),
+        card(figures.rejected_messages, "rejected messages", "bad", "rejected", *REJECTED),
         Card(lag, "lag", "" if unread is None else _state(unread, "warn"), "lag"),
-        Card(number(len(unrouted)), "tables not read", _state(len(unrouted), "warn"), "unrouted"),
-        Card(number(undeclared), "undeclared columns", _state(undeclared, "warn"), "undeclared"),
-    ]  # fmt: skip
-    if figures.anomalies:
-        cards.append(Card(number(len(figures.anomalies)), "anomalies", "bad", "anomalies"))
+        card(len(unrouted), "tables not read", "warn", "unrouted", ROWS),
+        card(undeclared, "undeclared columns", "warn", "undeclared", UNDECLARED),
+    ]
+    if anomalies:
+        cards.append(Card(number(anomalies), "anomalies", "bad", "anomalies"))
     if figures.last_command:
         cards.append(
             Card(number(len(failed)), "failures of the last command", _state(len(failed), "bad"), "runs")

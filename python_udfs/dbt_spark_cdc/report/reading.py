@@ -15,6 +15,13 @@ from dbt_spark_cdc.dbt_rows import DbtError, DbtProject
 from dbt_spark_cdc.explain.graph import Graph, Node, moved_place
 from dbt_spark_cdc.message_text import STAR, matches_star
 from dbt_spark_cdc.report.figures import (
+    ANOMALIES,
+    LAG,
+    REJECTED,
+    ROWS,
+    RUNS,
+    SCHEMAS,
+    UNDECLARED,
     Activity,
     Anomaly,
     Figures,
@@ -34,7 +41,7 @@ from dbt_spark_cdc.report.figures import (
 KINDS = {"messages": "messages", "changes": "changes", "current": "cdc_current", "history": "cdc_history"}
 HOUR, DAY = 3600, 86400
 HOURS, DAYS = 48, 30
-RUNS = 30
+NEWEST_RUNS = 30
 # The newest ones; the page says how many there are.
 VERSIONS = STATEMENTS = 100
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -66,14 +73,12 @@ class Reading:
         over_messages = _names(node for node in built["changes"] if self._graph.reads(node, "messages"))
         over_raw = _names(node for node in built["changes"] if not self._graph.reads(node, "messages"))
         with_rows = [*messages, *over_raw]
-        periods, activities = self._part("row changes", (None, ()), self._activities, with_rows, over_raw)
-        partitions, tables = self._part("lag", ((), ()), self._lags, messages, _names(built["current"]))
-        count, rejected = self._part("rejected messages", (0, ()), self._rejected, messages, over_messages)
-        count_of_raw, rejected_of_raw = self._part(
-            "rejected rows of models over raw tables", (0, ()), self._rejected_of_raw, over_raw
-        )
-        schemas, schemas_of = self._part("schemas", ((), 0), self._schemas, messages)
-        statements, statements_of = self._part("DDL", ((), 0), self._statements, messages)
+        periods, activities = self._part(ROWS, (None, ()), self._activities, with_rows, over_raw)
+        partitions, tables = self._part(LAG, ((), ()), self._lags, messages, _names(built["current"]))
+        count, rejected = self._part(REJECTED[0], (0, ()), self._rejected, messages, over_messages)
+        count_of_raw, rejected_of_raw = self._part(REJECTED[1], (0, ()), self._rejected_of_raw, over_raw)
+        schemas, schemas_of = self._part(SCHEMAS[0], ((), 0), self._schemas, messages)
+        statements, statements_of = self._part(SCHEMAS[1], ((), 0), self._statements, messages)
         nodes = [node for kind in models.values() for node in kind]
         return Figures(
             project=_name_of_project(self._project.folder, nodes),
@@ -87,14 +92,14 @@ class Reading:
             table_lags=tables,
             rejected=tuple(sorted((*rejected, *rejected_of_raw), key=lambda one: (-one.messages, one.code))),
             rejected_messages=count + count_of_raw,
-            runs=self._part("runs", (), self._runs, messages),
+            runs=self._part(RUNS, (), self._runs, messages),
             last_command=last_command,
             schemas=schemas,
             schemas_of=schemas_of,
             statements=statements,
             statements_of=statements_of,
-            anomalies=self._part("anomalies of topics", (), self._anomalies, messages),
-            undeclared=self._part("undeclared columns", (), self._undeclared, messages),
+            anomalies=self._part(ANOMALIES, (), self._anomalies, messages),
+            undeclared=self._part(UNDECLARED, (), self._undeclared, messages),
             unread=tuple(self._unread),
         )
 
@@ -182,18 +187,24 @@ class Reading:
         return total, tuple(_rejected(row, moved) for row in rows if not row["is_total"])
 
     def _rejected_of_raw(self, changes: list[str]) -> tuple[int, tuple[Rejected, ...]]:
-        rows = self._macro("rejected_of_changes", changes=changes)
-        moved = {node["name"]: moved_place(node) for node in self._graph.of_kind("changes")}
+        with_errors = [row["name"] for row in self._macro("with_errors", changes=changes)]
+        if not with_errors:
+            return 0, ()
+        rows = self._macro("rejected_of_changes", changes=with_errors)
+        nodes = {node["name"]: node for node in self._graph.of_kind("changes")}
+        moved = {name: moved_place(node) for name, node in nodes.items()}
         found = []
         for row in rows:
-            (node,) = (node for node in self._graph.of_kind("changes") if node["name"] == row["model"])
-            noted = node["config"]["meta"]["spark_cdc.arguments"]
-            names = {f"{part}_name": noted[part] or None for part in ("database", "schema", "table")}
+            if row["is_total"]:
+                continue
+            # Without a model they could not be read, and each model over the raw table has them.
+            noted = nodes[row["model"]]["config"]["meta"]["spark_cdc.arguments"] if row["model"] else {}
+            names = {f"{part}_name": noted.get(part) or None for part in ("database", "schema", "table")}
             found.append(_rejected(row | names | {"last_at": None}, moved))
-        return sum(row["messages"] for row in rows), tuple(found)
+        return next((row["messages"] for row in rows if row["is_total"]), 0), tuple(found)
 
     def _runs(self, messages: list[str]) -> tuple[Run, ...]:
-        rows = self._macro("runs", messages=messages, runs=RUNS)
+        rows = self._macro("runs", messages=messages, runs=NEWEST_RUNS)
         return tuple(
             Run(at, row["messages"], row["topics"], row["rejected"])
             for row in rows
@@ -233,9 +244,14 @@ class Reading:
             if isinstance(text, str)
         }
         return tuple(
-            Anomaly(row["topic"], row["partition"], row["anomaly"], row["advice"])
+            Anomaly(
+                row["topic"],
+                row["partition"],
+                row["anomaly"],
+                row["advice"],
+                row["acknowledge"] in acknowledged,
+            )
             for row in self._macro("anomalies", messages=messages)
-            if row["acknowledge"] not in acknowledged
         )
 
     def _undeclared(self, messages: list[str]) -> tuple[UndeclaredColumn, ...]:

@@ -17,7 +17,7 @@ import pytest
 HERE = Path(__file__).resolve().parent
 # The harness of a user's project, its source tables and the reference fold serve other folders too.
 sys.path.insert(0, str(HERE / "integration"))
-# The Makefile's is for the package's own project; each project of a test has its profile beside it.
+# The Makefile sets it for the package's own project. Each project of a test has a profile in its own folder.
 os.environ.pop("DBT_PROFILES_DIR", None)
 
 if TYPE_CHECKING:

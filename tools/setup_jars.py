@@ -46,10 +46,10 @@ KAFKA_JARS = {
     "kafka-source": (KAFKA_SOURCE, "11c2e1ee40baffea6927e35af913cf2f7742c1f99edb6905e7706434e0109f61"),
     "kafka-broker": (KAFKA_BROKER, "bb90fc6b4361656d05c9396e4f8d8711917970666e429ab8bc9975108108eb6b"),
 }
-E2E_JARS = {
-    **KAFKA_JARS,
+CONNECT_JARS = {
     "debezium": (DEBEZIUM, "27c862c872c57d70a615b6b50f196b8862ae7bdbf002fe59e52917b1dd58704f"),
 }
+FOLDERS = {"demo": {}, "test": KAFKA_JARS, "e2e": KAFKA_JARS | CONNECT_JARS}
 # What Spark has itself, and what Delta needs for other catalogs only.
 NOT_FETCHED = (
     "org.slf4j:slf4j-api",
@@ -75,8 +75,8 @@ def main(argv: list[str] | None = None) -> None:
     arguments = sys.argv[1:] if argv is None else argv
     folder, purpose = (*arguments, *(".jars", "demo")[len(arguments) :])
     fetch(Path(folder).resolve(), JARS[purpose])
-    for name, (files, wanted) in {"demo": {}, "test": KAFKA_JARS, "e2e": E2E_JARS}[purpose].items():
-        fetch_with_all(Path(folder).resolve() / name, files, wanted)
+    for name, (jars, wanted) in FOLDERS[purpose].items():
+        fetch_with_all(Path(folder).resolve() / name, jars, wanted)
 
 
 def fetch(folder: Path, jars: dict[str, str]) -> None:

@@ -30,6 +30,11 @@
     {{- return(value is not string and value is not mapping and value is iterable) -}}
 {%- endmacro -%}
 
+{#- A whole number from 0 on. `true` is a number to Jinja. -#}
+{%- macro _is_count(value) -%}
+    {{- return(value is integer and value is not boolean and value >= 0) -}}
+{%- endmacro -%}
+
 {%- macro _require_names(macro, argument, value, next_step) -%}
     {%- if not spark_cdc._is_list(value) or value | length == 0
         or value | select('string') | list | length != value | length -%}

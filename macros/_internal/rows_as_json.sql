@@ -3,18 +3,18 @@
     row. Debug level, which no terminal shows. Spark's own formats of times would cut microseconds.
 -#}
 {%- macro _rows_as_json(sql) -%}
-    {%- set texts = spark_cdc._literals(spark_cdc._json_options().items() | sum(start=())) -%}
-    {%- for row in run_query('select to_json(struct(*), map(' ~ texts ~ ')) as row from (' ~ sql ~ ')').rows -%}
+    {%- for row in run_query('select to_json(struct(*), ' ~ spark_cdc._json_options() ~ ') as row from (' ~ sql ~ ')').rows -%}
         {%- do spark_cdc._log_row(row[0]) -%}
     {%- endfor -%}
 {%- endmacro -%}
 
-{#- Of to_json: nothing is left out or cut, and a value has one text whatever the session's time zone is. -#}
+{#- SQL of the options of to_json: nothing is left out or cut, and a value has one text whatever the session's time zone is. -#}
 {%- macro _json_options() -%}
-    {{- return({
+    {%- set options = {
         'ignoreNullFields': 'false', 'timeZone': 'UTC', 'timestampFormat': "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
         'timestampNTZFormat': "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
-    }) -}}
+    } -%}
+    {{- return('map(' ~ spark_cdc._literals(options.items() | sum(start=())) ~ ')') -}}
 {%- endmacro -%}
 
 {#- The columns of a relation with their types. -#}

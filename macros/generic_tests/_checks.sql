@@ -29,8 +29,9 @@
 
 {%- macro _require_number(test, argument, value, highest=none) -%}
     {%- set is_count = highest is none -%}
-    {%- if value is not number or value is boolean or value < 0
-        or (is_count and value is not integer) or (not is_count and value > highest) -%}
+    {%- if not (
+        spark_cdc._is_count(value) if is_count else value is number and value is not boolean and 0 <= value <= highest
+    ) -%}
         {%- do spark_cdc._raise(
             test, argument, 'a whole number from 0 on' if is_count else 'a number from 0 to ' ~ highest,
             spark_cdc._show(value), 'Leave the argument out to allow none.'

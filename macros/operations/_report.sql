@@ -64,9 +64,7 @@ from (
                 filter(rows, row -> not row.update_part <=> 'before'), row -> coalesce(row.op, 'unknown')
             )
         end as ops,
-        row_number() over (
-            partition by topic, partition, offset, timestamp order by kind = 'unreadable', loaded_at, kind
-        ) as copy
+        {{ spark_cdc._number_of_copy() }} as copy
     from {{ node.relation_name }}
 )
 where copy = 1
@@ -181,11 +179,12 @@ group by 1, 2, 3, 4, 5, 6
     Spark plans the query of a hundred views for long.
 -#}
 {%- macro _report_with_errors(changes) -%}
+    {%- set found = spark_cdc._models_of(['changes']) -%}
     {%- for names in changes | batch(25) -%}
         {%- set queries = [] -%}
         {%- for name in names -%}
             {%- do queries.append(
-                '(select ' ~ spark_cdc._literal(name) ~ ' as name from ' ~ spark_cdc._report_relations([name])[0]
+                '(select ' ~ spark_cdc._literal(name) ~ ' as name from ' ~ found[name].relation_name
                 ~ ' where _cdc_error is not null limit 1)'
             ) -%}
         {%- endfor -%}
@@ -198,60 +197,32 @@ group by 1, 2, 3, 4, 5, 6
     with several errors counts once there.
 -#}
 {%- macro _report_rejected(messages, changes) -%}
-    {%- set queries, found, acknowledged = [], spark_cdc._models_of(['messages']), [] -%}
+    {%- set acknowledged = [] -%}
     {%- for node in graph.nodes.values() if node.resource_type == 'model' -%}
-        {%- do acknowledged.extend(node.config.meta.get('spark_cdc.acknowledged') or []) -%}
-    {%- endfor -%}
-    {%- for name in messages -%}
-        {%- do queries.append(
-            'select ' ~ spark_cdc._literal(name) ~ ' as model, topic, partition, offset, timestamp, database_name, schema_name, table_name'
-            ~ ' from ' ~ found[name].relation_name
-        ) -%}
+        {%- do acknowledged.extend((node.config.meta or {}).get('spark_cdc.acknowledged', [])) -%}
     {%- endfor -%}
     {%- set query -%}
 with rejected as (
 
-    select distinct topic, partition, offset, timestamp, code, detail
-    from (
-        {{ adapter.dispatch('dead_letters', 'spark_cdc')(
-            spark_cdc._report_relations(messages), spark_cdc._report_relations(changes), acknowledged
-        ) | indent(8) }}
-    )
-    where state = 'open'
-
-),
-
-places as (
-
-    select
-        topic, partition, offset, timestamp,
-        max(struct(model, database_name, schema_name, table_name)) as place
-    from ({{ queries | join(' union all ') }})
-    group by 1, 2, 3, 4
+    {{ adapter.dispatch('dead_letters', 'spark_cdc')(
+        spark_cdc._report_relations(messages), spark_cdc._report_relations(changes), acknowledged
+    ) | indent(4) }}
 
 )
 
 select
-    grouping(rejected.code) = 1 as is_total,
-    rejected.code,
-    places.place.database_name as database_name,
-    places.place.schema_name as schema_name,
-    places.place.table_name as table_name,
-    count(distinct struct(rejected.topic, rejected.partition, rejected.offset, rejected.timestamp)) as messages,
-    count(distinct rejected.detail) as details,
-    max(rejected.timestamp) as last_at,
-    max(struct(
-        rejected.timestamp, rejected.offset, rejected.topic, rejected.partition, rejected.detail, places.place.model
-    )) as newest
+    grouping(code) = 1 as is_total,
+    code,
+    database_name,
+    schema_name,
+    table_name,
+    count(distinct struct(topic, partition, offset, timestamp)) as messages,
+    count(distinct detail) as details,
+    max(timestamp) as last_at,
+    max(struct(timestamp, offset, topic, partition, detail, model)) as newest
 from rejected
-left join places
-    on rejected.topic <=> places.topic
-    and rejected.partition <=> places.partition
-    and rejected.offset <=> places.offset
-    and rejected.timestamp <=> places.timestamp
-group by grouping sets (
-    (rejected.code, places.place.database_name, places.place.schema_name, places.place.table_name), ()
-)
+where state = 'open'
+group by grouping sets ((code, database_name, schema_name, table_name), ())
     {%- endset -%}
     {%- do spark_cdc._rows_as_json(query) -%}
 {%- endmacro -%}
@@ -261,9 +232,9 @@ group by grouping sets (
     not be read, whose rows name no model here; and one row of all counts each message once.
 -#}
 {%- macro _report_rejected_of_changes(changes) -%}
-    {%- set queries = [] -%}
+    {%- set queries, found = [], spark_cdc._models_of(['changes']) -%}
     {%- for name in changes -%}
-        {%- set relation = spark_cdc._report_relations([name])[0] -%}
+        {%- set relation = found[name].relation_name -%}
         {%- set query -%}
 select distinct
     {{ spark_cdc._literal(name) }} as model, rejected._cdc_op is not null as is_readable, rejected._cdc_topic as topic,
@@ -323,8 +294,9 @@ concat(
 
 {#- One query for each messages model, as the operation `undeclared_columns` has it. -#}
 {%- macro _report_undeclared(messages) -%}
+    {%- set found = spark_cdc._models_of(['messages']) -%}
     {%- for name in messages -%}
-        {%- set node = spark_cdc._models_of(['messages'])[name] -%}
+        {%- set node = found[name] -%}
         {%- set readers = spark_cdc._readers_of(node, ['changes']) -%}
         {%- if readers -%}
             {%- do spark_cdc._rows_as_json(

@@ -25,7 +25,7 @@
         {%- do spark_cdc._require_text('replay', argument, value, 'Leave it out for all.') -%}
     {%- endfor -%}
     {%- for argument, value in {'partition': partition, 'from_offset': from_offset, 'to_offset': to_offset}.items()
-        if value is not none and (value is not integer or value is boolean or value < 0) -%}
+        if value is not none and not spark_cdc._is_count(value) -%}
         {%- do spark_cdc._raise('replay', argument, 'a whole number from 0 on', spark_cdc._show(value), 'Leave it out for all.') -%}
     {%- endfor -%}
     {%- do spark_cdc._require_one_of('replay', 'dry_run', dry_run, [true, false]) -%}

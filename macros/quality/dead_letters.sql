@@ -181,7 +181,7 @@ select
     sha2(
         to_json(
             struct(topic, partition, offset, timestamp, model, code, detail, row_key),
-            map({{ spark_cdc._literals(spark_cdc._json_options().items() | sum(start=())) }})
+            {{ spark_cdc._json_options() }}
         ),
         256
     ) as dead_letter_id
@@ -225,8 +225,8 @@ from acknowledgements
         {{- return('cast(null as string)') -}}
     {%- endif -%}
     {{- return(
-        'case when rejected._cdc_op is not null then to_json(struct(' ~ spark_cdc._quoted(key, 'rejected.') ~ '), map('
-        ~ spark_cdc._literals(spark_cdc._json_options().items() | sum(start=())) ~ ')) end'
+        'case when rejected._cdc_op is not null then to_json(struct(' ~ spark_cdc._quoted(key, 'rejected.') ~ '), '
+        ~ spark_cdc._json_options() ~ ') end'
     ) -}}
 {%- endmacro -%}
 
@@ -266,7 +266,7 @@ from acknowledgements
         {%- set wrong = [] -%}
         {%- for name, value in (entry.items() if entry is mapping else []) -%}
             {%- if name in texts + ['because'] and (value is not string or not value | trim)
-                or name in numbers and (value is not integer or value is boolean or value < 0)
+                or name in numbers and not spark_cdc._is_count(value)
                 or name not in texts + numbers + ['because'] -%}
                 {%- do wrong.append(name) -%}
             {%- endif -%}

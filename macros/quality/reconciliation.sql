@@ -48,17 +48,11 @@ messages as (
 
 ),
 
-{#-
-    A message with the offset of another one and another timestamp is not its copy. If a cut message landed again, whole, the
-    whole copy counts as the message.
-#}
 numbered_messages as (
 
     select
         *,
-        row_number() over (
-            partition by topic, partition, offset, timestamp order by kind = 'unreadable', loaded_at, kind
-        ) as copy
+        {{ spark_cdc._number_of_copy() }} as copy
     from messages
 
 ),
@@ -125,6 +119,14 @@ message_outcomes as (
         and numbered_messages.offset = message_changes.offset
 
 )
+{%- endmacro -%}
+
+{#-
+    SQL over messages: 1 for the message that counts, more for its further copies. A message with the offset of another one and
+    another timestamp is not its copy. If a cut message landed again, whole, the whole copy counts as the message.
+-#}
+{%- macro _number_of_copy() -%}
+row_number() over (partition by topic, partition, offset, timestamp order by kind = 'unreadable', loaded_at, kind)
 {%- endmacro -%}
 
 {%- macro _outcome_counts() -%}

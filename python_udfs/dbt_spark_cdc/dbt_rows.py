@@ -14,7 +14,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
@@ -51,8 +51,10 @@ class DbtProject:
     ) -> None:
         self.folder = folder
         self._flags = ["--project-dir", str(folder.resolve())]
-        if profiles_dir is not None:
-            self._flags += ["--profiles-dir", str(profiles_dir.resolve())]
+        # Also that of the variable: a relative folder is meant from where the command was typed.
+        profiles = profiles_dir or os.environ.get("DBT_PROFILES_DIR")
+        if profiles:
+            self._flags += ["--profiles-dir", str(Path(profiles).resolve())]
         if target is not None:
             self._flags += ["--target", target]
         if variables:
@@ -121,7 +123,6 @@ class DbtProject:
             self._child = subprocess.Popen(
                 [sys.executable, "-m", "dbt_spark_cdc.dbt_rows", str(writer), *self._flags],
                 cwd=self.folder,
-                env=_with_our_profiles_dir(os.environ),
                 stdin=subprocess.PIPE,
                 stdout=self._chatter,
                 stderr=self._chatter,
@@ -137,12 +138,6 @@ class DbtProject:
         self._chatter.seek(0)
         lines = [line.strip() for line in self._chatter if line.strip()]
         return lines[-1].rstrip(".") if lines else "it printed nothing"
-
-
-def _with_our_profiles_dir(environment: Mapping[str, str]) -> dict[str, str]:
-    # A relative folder is meant from where the command was typed, and dbt runs in the project's folder.
-    folder = environment.get("DBT_PROFILES_DIR")
-    return {**environment, **({"DBT_PROFILES_DIR": str(Path(folder).resolve())} if folder else {})}
 
 
 def _row(text: str) -> dict[str, Any]:

@@ -30,6 +30,11 @@ def jinja_literal(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
+def is_pattern(name: str | None) -> bool:
+    """Whether a name of an argument stands for several names: a star alone stands for all of them."""
+    return bool(name) and STAR in name and name != STAR
+
+
 def matches_star(pattern: str, name: str) -> bool:
     """Whether a name of an argument, in which a star matches any text, means a name of messages."""
     return re.fullmatch(".*".join(map(re.escape, pattern.split(STAR))), name, re.DOTALL) is not None

@@ -185,7 +185,7 @@ def figures_of(session: SparkSession | None) -> Callable[[], list[str]]:
     """Return what gives the figures of the jobs that this thread starts from now on in this session.
 
     It has none over Spark Connect, whose server alone knows them, and where a thread of Python is not one of
-    the JVM (PYSPARK_PIN_THREAD=false): the jobs of several models could not be told apart there.
+    the JVM (PYSPARK_PIN_THREAD=false): Spark does not show there which model a job belongs to.
     """
     context = getattr(session, "_sc", None)
     if context is None or type(context._gateway).__name__ != "ClientServer":

@@ -10,7 +10,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from abc import ABC, abstractmethod
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from broker import JARS as BROKER_JARS
-from broker import Broker, free_port
+from broker import Broker, free_port, wait_for_port
 from harness import REPOSITORY
 
 CONNECT_JARS = REPOSITORY / ".jars" / "debezium"
@@ -85,11 +84,12 @@ class Database(ABC):
             self._process.wait(timeout=60)
 
     def _serve(self, command: Sequence[str | Path], user: str | None = None) -> None:
-        log = (self.folder.parent / f"{self.name}.log").open("a")
+        file = self.folder.parent / f"{self.name}.log"
+        log = file.open("a")
         self._process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, user=user, cwd="/"
         )
-        answers(self.port, self._process)
+        wait_for_port(self.port, self._process, file)
 
 
 class Postgres(Database):
@@ -204,7 +204,7 @@ class Connect:
     folder: Path
     servers: str
     databases: Sequence[Database]
-    port: int = field(default_factory=lambda: free_port())
+    port: int = field(default_factory=free_port)
     _process: subprocess.Popen | None = None
 
     def start(self) -> None:
@@ -224,7 +224,7 @@ class Connect:
             ["java", *options, main, str(settings), *map(str, files)], env=os.environ | {"CLASSPATH": f"{CONNECT_JARS}/*"},
             stdin=subprocess.DEVNULL, stdout=log, stderr=log,
         )  # fmt: skip
-        answers(self.port, self._process)
+        wait_for_port(self.port, self._process, self.folder / "connect.log", 120)
 
     def stop(self, suddenly: bool = False) -> None:
         """End it; suddenly it notes nothing of what it has sent."""
@@ -245,18 +245,6 @@ class Connect:
 
     def _log(self) -> str:
         return (self.folder / "connect.log").read_text()
-
-
-def answers(port: int, process: subprocess.Popen, seconds: int = 120) -> None:
-    """Wait until a server takes connections."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        assert process.poll() is None, f"{process.args} ended"
-        time.sleep(0.25)
-    raise AssertionError(f"{process.args} does not answer")
 
 
 def missing(names: Sequence[str]) -> str:

@@ -87,7 +87,12 @@ class Siege:
     def __post_init__(self) -> None:
         models = {str(path.relative_to(HERE)): path.read_text() for path in (HERE / "models").iterdir()}
         self.project = Project(self.folder / "project", SCHEMA, models)
-        self.workload = Workload(self.folder / "broker.json", self.seed)
+        self.workload = Workload(self.waiting, self.seed)
+
+    @property
+    def waiting(self) -> Path:
+        """The file of the workload's messages, which the project's model lands."""
+        return self.folder / "broker.json"
 
     def start(self) -> Worker:
         """Start a process, which does nothing yet."""
@@ -138,7 +143,7 @@ class Worker:
         self._log = (siege.folder / "worker.log").open("a")
         paths = os.pathsep.join([str(HERE.parent / "integration"), str(REPOSITORY / "python_udfs")])
         variables = {
-            "SHOP_SCHEMA": SCHEMA, "SHOP_BROKER": str(siege.workload.broker),
+            "SHOP_SCHEMA": SCHEMA, "SHOP_BROKER": str(siege.waiting),
             "PYTHONPATH": paths,
         }  # fmt: skip
         self._process = subprocess.Popen(

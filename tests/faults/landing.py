@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections import Counter
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import Any
 
 from broker import Broker
@@ -36,7 +35,6 @@ class LandingSiege(Siege):
         self.broker = Broker(self.folder / "kafka").start()
         model = MODEL.format(servers=self.broker.servers)
         self.project = Project(self.folder / "project", SCHEMA, {"models/raw_shop.sql": model})
-        self.workload = SimpleNamespace(broker=self.folder / "no_file")
         self.killed = Counter()
 
     def start_spark(self, worker: Worker) -> None:

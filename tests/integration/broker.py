@@ -79,13 +79,8 @@ class Broker:
             name = ["-t", "MkU3OEVBNTcwNTJENDM2Qg", "-c", str(settings)]
             self._java("kafka.tools.StorageTool", "format", *name).wait(timeout=60)
         self._process = self._java("kafka.Kafka", str(settings))
-        for _ in range(240):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.ports["sasl"])) == 0:
-                    return self
-            assert self._process.poll() is None, (self.folder / "kafka.log").read_text()[-3000:]
-            time.sleep(0.25)
-        raise AssertionError((self.folder / "kafka.log").read_text()[-3000:])
+        wait_for_port(self.ports["sasl"], self._process, self.folder / "kafka.log")
+        return self
 
     def stop(self, suddenly: bool = False) -> None:
         """End it."""
@@ -214,6 +209,18 @@ class Client:
                 return
             time.sleep(0.05)
         raise AssertionError("the broker did not do it")
+
+
+def wait_for_port(port: int, process: subprocess.Popen, log: Path, seconds: int = 60) -> None:
+    """Wait until a server takes connections; fail with the end of its log if it does not."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        assert process.poll() is None, log.read_text()[-3000:]
+        time.sleep(0.25)
+    raise AssertionError(log.read_text()[-3000:])
 
 
 def free_port() -> int:

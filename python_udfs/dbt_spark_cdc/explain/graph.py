@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from dbt_spark_cdc.message_text import STAR, matches_star
+from dbt_spark_cdc.message_text import STAR, is_pattern, matches_star
 
 Node = dict[str, Any]
 TARGETS = ("cdc_current", "cdc_history")
@@ -79,11 +79,6 @@ def _matches(wanted: str, name: str | None) -> bool:
     if name is None:
         return False
     return matches_star(wanted, name) if is_pattern(wanted) else name == wanted
-
-
-def is_pattern(name: str | None) -> bool:
-    """Whether a name matches several source tables."""
-    return bool(name) and STAR in name and name != STAR
 
 
 def reads_several_tables(changes: Node) -> bool:

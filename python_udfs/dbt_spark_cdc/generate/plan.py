@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pydantic import BaseModel, ConfigDict, Field
 
 from dbt_spark_cdc.decode import UsageError
-from dbt_spark_cdc.message_text import STAR, matches_star
+from dbt_spark_cdc.message_text import STAR, is_pattern, matches_star
 
 # Why a type is a guess.
 NO_TYPE = "the messages name no type"
@@ -76,7 +76,7 @@ class Table(_Part):
         if self.name == STAR:
             return False
         # A star alone is no pattern: `changes` then reads every name, and does not tell the tables apart.
-        return any(part is not None and STAR in part and part != STAR for part in self.identity)
+        return any(map(is_pattern, self.identity))
 
     @property
     def table_key(self) -> list[str]:

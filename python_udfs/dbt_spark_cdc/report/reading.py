@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dbt_spark_cdc.dbt_rows import DbtError, DbtProject
-from dbt_spark_cdc.explain.graph import Graph, Node, moved_place
+from dbt_spark_cdc.explain.graph import Graph, Node, arguments_of, moved_place
 from dbt_spark_cdc.message_text import STAR, matches_star
 from dbt_spark_cdc.report.figures import (
     ANOMALIES,
@@ -183,7 +183,11 @@ class Reading:
             found = self._macro("with_errors", changes=readable)
         rows = self._macro("rejected", messages=messages, changes=[row["name"] for row in found])
         total = next((row["messages"] for row in rows if row["is_total"]), 0)
+        # A rejected row has the place that its messages model gives it.
         moved = {node["name"]: moved_place(node) for node in self._graph.of_kind("messages")}
+        for node in self._graph.of_kind("changes"):
+            for read in self._graph.reads(node, "messages"):
+                moved[node["name"]] = moved[read["name"]]
         return total, tuple(_rejected(row, moved) for row in rows if not row["is_total"])
 
     def _rejected_of_raw(self, changes: list[str]) -> tuple[int, tuple[Rejected, ...]]:
@@ -198,7 +202,7 @@ class Reading:
             if row["is_total"]:
                 continue
             # Without a model they could not be read, and each model over the raw table has them.
-            noted = nodes[row["model"]]["config"]["meta"]["spark_cdc.arguments"] if row["model"] else {}
+            noted = arguments_of(nodes[row["model"]]) if row["model"] else {}
             names = {f"{part}_name": noted.get(part) or None for part in ("database", "schema", "table")}
             found.append(_rejected(row | names | {"last_at": None}, moved))
         return next((row["messages"] for row in rows if row["is_total"]), 0), tuple(found)

@@ -30,6 +30,38 @@
     {{- return(literals | join(', ')) -}}
 {%- endmacro -%}
 
+{#- Literals below each other, for a list that is too long for a line. -#}
+{%- macro _literal_lines(texts) -%}
+    {%- set lines = [] -%}
+    {%- for text in texts -%}
+        {%- do lines.append('\n    ' ~ spark_cdc._literal(text)) -%}
+    {%- endfor -%}
+    {{- return(lines | join(',') ~ '\n') -}}
+{%- endmacro -%}
+
+{#- A text's bytes in UTF-8 as base64. -#}
+{%- macro _base64(text) -%}
+    {%- set alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/' -%}
+    {%- set bytes, digits = text.encode('utf-8') | list, [] -%}
+    {%- for three in bytes | batch(3) -%}
+        {%- set padding = 3 - three | length -%}
+        {%- set number = (three + [0, 0])[0] * 65536 + (three + [0, 0])[1] * 256 + (three + [0, 0])[2] -%}
+        {%- set four = [number // 262144, number // 4096 % 64, number // 64 % 64, number % 64] -%}
+        {%- for digit in four[:4 - padding] -%}
+            {%- do digits.append(alphabet[digit]) -%}
+        {%- endfor -%}
+        {%- do digits.append('=' * padding) -%}
+    {%- endfor -%}
+    {{- return(digits | join) -}}
+{%- endmacro -%}
+
+{#- The uuid that Java's nameUUIDFromBytes makes of a text: version 3, without a namespace. -#}
+{%- macro _uuid_of_name(text) -%}
+    {%- set digits = local_md5(text) -%}
+    {%- set variant = '89ab'['0123456789abcdef'.index(digits[16]) % 4] -%}
+    {{- return([digits[:8], digits[8:12], '3' ~ digits[13:16], variant ~ digits[17:20], digits[20:]] | join('-')) -}}
+{%- endmacro -%}
+
 {%- macro _quoted(names, prefix='') -%}
     {%- set quoted = [] -%}
     {%- for name in names -%}
@@ -47,6 +79,11 @@
     because `[0]` costs Spark's analyzer one more walk over the whole query.
 -#}
 {%- macro _let(name, expression, body) -%}
+    {%- if expression | length + body | length > 100 -%}
+        {{- return(
+            'get(transform(\n    array(' ~ expression | indent(4) ~ '),\n    ' ~ name ~ ' -> ' ~ body | indent(4) ~ '\n), 0)'
+        ) -}}
+    {%- endif -%}
     {{- return('get(transform(array(' ~ expression ~ '), ' ~ name ~ ' -> ' ~ body ~ '), 0)') -}}
 {%- endmacro -%}
 

@@ -21,7 +21,29 @@ with {{ spark_cdc._envelope(relation, fmt, raw_columns) }},
 
 {{ spark_cdc._message_rows(fmt) }},
 
-{{ spark_cdc._row_changes(fmt, none) }}
+{{ spark_cdc._row_changes(fmt, none) }},
+
+row_faults as (
+
+    select
+        *,
+        case
+            when error is not null then error
+            {%- if rows.op_columns_of_others %}
+            {{ spark_cdc._when_op_column_of_others(declared) }}
+            {%- endif %}
+            when {{ spark_cdc._has_duplicate_column('image') }} then {{ spark_cdc._name_twice_error('map_keys(image)', 'the row') }}
+            when {{ spark_cdc._has_duplicate_column('before') }} then {# -#}
+                {{ spark_cdc._name_twice_error('map_keys(before)', 'the row before') }}
+            {%- if rows.no_value and not declared %}
+            {%- set is_no_value = rows.no_value | replace('{}', 'text') %}
+            when exists(map_values(image), text -> {{ is_no_value }}) or exists(map_values(before), text -> {{ is_no_value }}) then {# -#}
+                {{ spark_cdc._error_of('invalid_value', spark_cdc._names_of_no_values(is_no_value)) }}
+            {%- endif %}
+        end as fault
+    from {{ spark_cdc._last_changes(fmt) }}
+
+)
 
 select
     topic,
@@ -39,21 +61,8 @@ select
     sequence,
     committed_at,
     key_columns,
-    case
-        when error is not null then error
-        {%- if rows.op_columns_of_others %}
-        {{ spark_cdc._when_op_column_of_others(declared) }}
-        {%- endif %}
-        when {{ spark_cdc._has_duplicate_column('image') }} then {{ spark_cdc._name_twice_error('map_keys(image)', 'the row') }}
-        when {{ spark_cdc._has_duplicate_column('before') }} then {# -#}
-            {{ spark_cdc._name_twice_error('map_keys(before)', 'the row before') }}
-        {%- if rows.no_value and not declared %}
-        {%- set is_no_value = rows.no_value | replace('{}', 'text') %}
-        when exists(map_values(image), text -> {{ is_no_value }}) or exists(map_values(before), text -> {{ is_no_value }}) then {# -#}
-            {{ spark_cdc._error_of('invalid_value', spark_cdc._names_of_no_values(is_no_value)) }}
-        {%- endif %}
-    end as error
-from {{ spark_cdc._last_changes(fmt) }}
+    {{ spark_cdc._as_error('fault') | indent(4) }} as error
+from row_faults
 {%- endmacro -%}
 
 {#- The columns with such texts, as a model names them. The row before counts only if the row itself has none. -#}

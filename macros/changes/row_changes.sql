@@ -4,12 +4,14 @@
     are the declared columns, if the changes are typed afterwards; `parts` are the columns of a message that are carried along.
 
     `sequence` is an array of the vendor's order in parts, then the offset, then the position in the message: arrays compare
-    part by part, and one type serves every format. It has one more part, 0, if the row `_continues_in_message`. An old key ends
-    at the sequence without its last part: for such a row after the rows before it, else before all rows of the message.
+    part by part, and one type serves every format. It has one more part, 0, if the row `continues` an earlier one of its
+    message, see `_placed_rows`. An old key ends at the sequence without its last part: for such a row after the rows before it,
+    else before all rows of the message.
 -#}
 {%- macro _row_changes(fmt, where, columns=none, key=[], parts=['column_types', 'key_columns']) -%}
     {%- set header, rows = fmt.header, fmt.rows -%}
     {%- set old_key_columns = (columns or []) | selectattr('name', 'in', key) | list if rows.old_key else [] -%}
+    {%- set finds_continuing = rows.each and key -%}
     {%- set no_old_key, conditions = [], [] -%}
     {%- for column in old_key_columns -%}
         {%- do conditions.append(
@@ -18,6 +20,10 @@
         ) -%}
         {%- do no_old_key.append({'before ' ~ column.name: conditions[-1]}) -%}
     {%- endfor -%}
+{% if finds_continuing -%}
+{{ spark_cdc._placed_rows(rows.overlays, key) }}
+
+{% endif -%}
 row_changes as (
 
     select
@@ -27,21 +33,17 @@ row_changes as (
         array(named_struct('partition', partition, 'offset', offset)) as offsets,
         loaded_at,
         kind,
-        {%- if old_key_columns or header.splits_updates %}
         case
-            when error is not null then error
+            when error is not null then concat_ws(': ', error.code, error.detail)
             {%- for image, where in [('row.image', 'the row'), ('row.before', 'the row before')] if header.splits_updates %}
-            when kind = 'rows' and {{ spark_cdc._has_duplicate_column(image) }} then {# -#}
-                {{ spark_cdc._name_twice_error('map_keys(' ~ image ~ ')', where) }}
+            when kind = 'rows' and {{ spark_cdc._has_duplicate_column(image) }}
+                then {{ spark_cdc._name_twice_error('map_keys(' ~ image ~ ')', where) | indent(16) }}
             {%- endfor %}
             {%- if old_key_columns %}
-            when kind = 'rows' and ({{ conditions | join(' or ') }}) then {# -#}
-                {{ spark_cdc._error_of('key_missing', spark_cdc._named(no_old_key)) | indent(16) }}
+            when kind = 'rows' and ({{ conditions | join(' or ') }})
+                then {{ spark_cdc._error_of('key_missing', spark_cdc._named(no_old_key)) | indent(16) }}
             {%- endif %}
         end as error,
-        {%- else %}
-        error,
-        {%- endif %}
         database_name,
         schema_name,
         table_name,
@@ -49,8 +51,8 @@ row_changes as (
         concat(
             sequence,
             array(cast(offset as decimal(20,0)), cast(if(row.old_key_told_apart, -1, coalesce(position, 0)) as decimal(20,0)))
-            {%- if rows.each and key %},
-            case when {{ spark_cdc._continues_in_message(rows.overlays, key) }} then array(0BD) else array() end
+            {%- if finds_continuing %},
+            if(continues, array(0BD), array())
             {%- endif %}
         ) as sequence,
         committed_at,
@@ -67,8 +69,12 @@ row_changes as (
         {%- for name in others if rows[name] and not header.splits_updates %},
         row.{{ name }} as {{ name }}
         {%- endfor %}
+    {%- if finds_continuing %}
+    from placed_rows
+    {%- else %}
     from message_rows
     lateral view outer posexplode(rows) exploded as position, row
+    {%- endif %}
     {%- if where %}
     where {{ where }}
     {%- endif %}

@@ -98,9 +98,58 @@ checked_rows as (
         case
             when op in ('delete', 'truncate'){{ ' or complete' if rows.complete }} then null
             when {{ may_be_absent | join('\n                or ') }}
-                then nullif(array_except(array({{ names }}), map_keys(image)), cast(array() as array<string>))
+                then nullif(
+                    array_except(
+                        array({{ names }}),
+                        map_keys(image)
+                    ),
+                    cast(array() as array<string>)
+                )
         end as absent
     from typed_rows
+
+),
+
+row_faults as (
+
+    select
+        *,
+        case
+            when error is not null then error
+            when op = 'truncate' then null
+            {%- if rows.op_columns_of_others %}
+            {{ spark_cdc._when_op_column_of_others(columns | map(attribute='name') | list) }}
+            {%- endif %}
+            when update_part is not null then {{ spark_cdc._error_of('unpaired_update', 'update_part') }}
+            when op = 'update' and image is null then {{ spark_cdc._error('missing_after', 'the row after the update is missing') }}
+            {%- if not header.splits_updates %}
+            when {{ spark_cdc._has_duplicate_column('image') }}
+                then {{ spark_cdc._name_twice_error('map_keys(image)', 'the row') | indent(16) }}
+            {%- if overlays %}
+            when {{ spark_cdc._has_duplicate_column('before') }}
+                then {{ spark_cdc._name_twice_error('map_keys(before)', 'the row before') | indent(16) }}
+            {%- else %}
+            when not map_keys(before) <=> map_keys(image) and {{ spark_cdc._has_duplicate_column('before') }}
+                then {{ spark_cdc._name_twice_error('map_keys(before)', 'the row before') | indent(16) }}
+            {%- endif %}
+            {%- endif %}
+            {%- if keyless %}
+            when keyless is not null then {{ spark_cdc._error_of('key_missing', 'keyless') }}
+            {%- endif %}
+            {%- if rows.absent_is_error %}
+            when absent_is_error and size(absent) > 0 then {{ spark_cdc._error_of('ambiguous_null', "array_join(absent, ', ')") }}
+            {%- endif %}
+            {%- if overlays %}
+            -- what the row before lists has changed, to a value that nobody knows
+            when absent is not null and arrays_overlap(absent, map_keys(before))
+                then {{ spark_cdc._error_of('ambiguous_null', "array_join(array_intersect(absent, map_keys(before)), ', ')") }}
+            {%- endif %}
+            {%- if rows.patches %}
+            when wrong_patches is not null then {{ spark_cdc._error_of('patch_of_nested_value', 'wrong_patches') }}
+            {%- endif %}
+            when unfit is not null then {{ spark_cdc._error_of('invalid_value', unfit_detail) }}
+        end as fault
+    from checked_rows
 
 ),
 
@@ -138,44 +187,10 @@ typed_changes as (
         offset as _cdc_offset,
         offsets as _cdc_offsets,
         loaded_at as _cdc_loaded_at
-    from checked_rows
+    from row_faults
     -- explode, so that a condition on errors does not go below the values and repeat them all
     lateral view explode(array(
-        case
-            when error is not null then error
-            when op = 'truncate' then null
-            {%- if rows.op_columns_of_others %}
-            {{ spark_cdc._when_op_column_of_others(columns | map(attribute='name') | list) }}
-            {%- endif %}
-            when update_part is not null then {{ spark_cdc._error_of('unpaired_update', 'update_part') }}
-            when op = 'update' and image is null then {{ spark_cdc._error('missing_after', 'the row after the update is missing') }}
-            {%- if not header.splits_updates %}
-            when {{ spark_cdc._has_duplicate_column('image') }} then {# -#}
-                {{ spark_cdc._name_twice_error('map_keys(image)', 'the row') }}
-            {%- if overlays %}
-            when {{ spark_cdc._has_duplicate_column('before') }} then {# -#}
-                {{ spark_cdc._name_twice_error('map_keys(before)', 'the row before') }}
-            {%- else %}
-            when not map_keys(before) <=> map_keys(image) and {{ spark_cdc._has_duplicate_column('before') }} then {# -#}
-                {{ spark_cdc._name_twice_error('map_keys(before)', 'the row before') }}
-            {%- endif %}
-            {%- endif %}
-            {%- if keyless %}
-            when keyless is not null then {{ spark_cdc._error_of('key_missing', 'keyless') }}
-            {%- endif %}
-            {%- if rows.absent_is_error %}
-            when absent_is_error and size(absent) > 0 then {{ spark_cdc._error_of('ambiguous_null', "array_join(absent, ', ')") }}
-            {%- endif %}
-            {%- if overlays %}
-            -- what the row before lists has changed, to a value that nobody knows
-            when absent is not null and arrays_overlap(absent, map_keys(before)) then {# -#}
-                {{ spark_cdc._error_of('ambiguous_null', "array_join(array_intersect(absent, map_keys(before)), ', ')") }}
-            {%- endif %}
-            {%- if rows.patches %}
-            when wrong_patches is not null then {{ spark_cdc._error_of('patch_of_nested_value', 'wrong_patches') }}
-            {%- endif %}
-            when unfit is not null then {{ spark_cdc._error_of('invalid_value', unfit_detail) }}
-        end
+        {{ spark_cdc._as_error('fault') | indent(8) }}
     )) exploded as _cdc_error
 
 )

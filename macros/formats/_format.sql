@@ -60,9 +60,10 @@
 
     The header has SQL expressions over `message`: `kind`, the columns of `_header_columns`, and
 
-    errors        see `_first_error`
+    errors        see `_first_error`; they may read `message_kind`, which is the `kind`
     event         an expression that all others may read as `event`
-    beside_event  a mapping of further names to expressions that all others may read by these names; not if the event calls Python
+    beside_event  a mapping of further names to expressions that all others may read by these names, and that read `event` and each
+                  other in their order; not if the event calls Python
     statement     a mapping: the `text` of an SQL statement, and the `table` and the `qualifier` (its database or schema) that it
                   must name to be a truncate; both may be missing. All others but `event` may then read `statement` and
                   `statement_kind`, see parse/statements.sql

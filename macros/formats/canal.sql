@@ -51,7 +51,8 @@ struct<
             else 'other'
         end
     {%- endset -%}
-    {%- set is_row = 'message.type in (' ~ spark_cdc._literals(rows) ~ ')' -%}
+    {#- A heartbeat of DataArts is an UPDATE, too. -#}
+    {%- set is_row = 'message.type in (' ~ spark_cdc._literals(rows) ~ ')' if dialect == 'dataarts' else "message_kind = 'rows'" -%}
     {%- set list = spark_cdc._canal_list(dialect) -%}
     {#- If a statement empties a table, the type must say so. -#}
     {%- set statement = {

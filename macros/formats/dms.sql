@@ -89,6 +89,7 @@ struct<
     {%- endif -%}
     {%- set columns = 'message.control.`table-def`.columns' -%}
     {{- return({
+        'beside_event': spark_cdc._dms_columns(dialect),
         'nested': spark_cdc._keys_of('metadata'),
         'nested_in': 'metadata',
         'kind': 'case ' ~ type ~ " when 'data' then 'rows' else 'ddl' end",
@@ -116,35 +117,53 @@ struct<
     often the key alone, and may be empty.
 -#}
 {%- macro default__dms_rows(dialect) -%}
-    {#- An insert has no values before: a column with the prefix and a value is the table's own. -#}
-    {%- set is_before = "startswith(name, 'BI_') and map_contains_key(message.data, substr(name, 4)) "
-        ~ "and (text is null or message.metadata.operation in ('update', 'delete'))" -%}
-    {%- if dialect == 'nulls_left_out' -%}
-        {#- If other columns with the prefix have a partner, one without a partner had a value and is NULL now. -#}
-        {%- set is_before = '(' ~ is_before ~ " or startswith(name, 'BI_') and message.metadata.operation = 'update' and exists("
-            ~ "map_keys(message.data), other -> startswith(other, 'BI_') and map_contains_key(message.data, substr(other, 4))))" -%}
-    {%- endif -%}
-    {#- A task writes the row before in one way only: if there is an object, a name with the prefix is a column. -#}
-    {#- A name that occurs twice stays in the row, where the check finds it; a map of its own would stop the batch. -#}
-    {%- set has_prefix = "message.`before-image` is null and contains(value, '\"BI_') "
-        ~ 'and size(message.data) = size(array_distinct(map_keys(message.data)))' -%}
-    {%- set image = 'case when ' ~ has_prefix ~ ' then map_filter(message.data, (name, text) -> not (' ~ is_before
-        ~ ')) else message.data end' -%}
-    {%- set prefixed = 'map_filter(message.data, (name, text) -> ' ~ is_before ~ ')' -%}
-    {%- set before = 'case when size(message.`before-image`) > 0 then message.`before-image` when ' ~ has_prefix
-        ~ ' and size(' ~ prefixed ~ ') > 0 then transform_keys(' ~ prefixed ~ ', (name, text) -> substr(name, 4)) end' -%}
     {%- set rows = {
         'op': "case message.metadata.operation when 'load' then 'snapshot' else message.metadata.operation end",
-        'image': image,
-        'before': "case message.metadata.operation when 'update' then " ~ before ~ " when 'delete' then " ~ image ~ ' end',
+        'image': 'own_columns',
+        'before': "case message.metadata.operation when 'update' then columns_before when 'delete' then own_columns end",
         'value_names': '(?:BI_)?{}',
     } -%}
     {%- if dialect == 'nulls_left_out' -%}
         {{- return(dict(rows, complete='true')) -}}
     {%- endif -%}
     {#- If the row before has all columns of the row after, a column that both lack was NULL or empty before and still is. -#}
-    {%- set told_before = 'coalesce(size(array_except(map_keys(' ~ image ~ '), map_keys(' ~ before ~ '))), 1) = 0' -%}
+    {%- set told_before = 'coalesce(size(array_except(map_keys(own_columns), map_keys(columns_before))), 1) = 0' -%}
     {{- return(dict(rows, absent_is_error="message.metadata.operation = 'update' and not " ~ told_before)) -}}
+{%- endmacro -%}
+
+{#- The columns of the row, and those of the row before, which may be among them with a prefix. -#}
+{%- macro _dms_columns(dialect) -%}
+    {#- An insert has no values before: a column with the prefix and a value is the table's own. -#}
+    {%- set is_before = "startswith(name, 'BI_') and map_contains_key(message.data, substr(name, 4)) "
+        ~ "and (text is null or message.metadata.operation in ('update', 'delete'))" -%}
+    {%- if dialect == 'nulls_left_out' -%}
+        {#- If other columns with the prefix have a partner, one without a partner had a value and is NULL now. -#}
+        {%- set is_before = is_before ~ "\n    or startswith(name, 'BI_') and message.metadata.operation = 'update' and exists("
+            ~ "\n        map_keys(message.data), other -> startswith(other, 'BI_') "
+            ~ 'and map_contains_key(message.data, substr(other, 4)))' -%}
+    {%- endif -%}
+    {#- A task writes the row before in one way only: if there is an object, a name with the prefix is a column. -#}
+    {#- A name that occurs twice stays in the row, where the check finds it; a map of its own would stop the batch. -#}
+    {%- set prefixed -%}
+        case
+            when message.`before-image` is null and contains(value, '"BI_')
+                and size(message.data) = size(array_distinct(map_keys(message.data)))
+                then map_filter(message.data, (name, text) -> {{ is_before | indent(16) }})
+        end
+    {%- endset -%}
+    {%- set before -%}
+        case
+            when size(message.`before-image`) > 0 then message.`before-image`
+            when size(prefixed_columns) > 0 then transform_keys(prefixed_columns, (name, text) -> substr(name, 4))
+        end
+    {%- endset -%}
+    {%- set own -%}
+        case
+            when size(prefixed_columns) > 0 then map_filter(message.data, (name, text) -> not map_contains_key(prefixed_columns, name))
+            else message.data
+        end
+    {%- endset -%}
+    {{- return({'prefixed_columns': prefixed, 'columns_before': before, 'own_columns': own}) -}}
 {%- endmacro -%}
 
 {#-

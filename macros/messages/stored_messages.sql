@@ -6,23 +6,23 @@
     {%- set raw = spark_cdc._raw_columns({'headers': 'headers'}) -%}
     {%- set is_joined = reading and not spark_cdc._condition_says_all(reading) -%}
     {%- set conditions = [where, spark_cdc._read_condition(reading.partitions, raw, reading.read_again) if reading] -%}
-raw_messages as (
+    {%- set is_as_stored = keeps_loaded_at and not is_joined -%}
+{{ 'message_rows' if is_as_stored else 'raw_messages' }} as (
 
-    select
-        {%- for name in spark_cdc._message_columns() if keeps_loaded_at or name != 'loaded_at' %}
-        {{ name }}{{ ',' if not loop.last }}
-        {%- endfor %}
+    select *{{ ' except (loaded_at)' if not keeps_loaded_at }}
     from {{ relation }}
     {%- for condition in conditions | select %}
     {{ 'where' if loop.first else 'and' }} ({{ condition }})
     {%- endfor %}
 
-),
+)
+{%- if is_joined %},
 
-{% if is_joined -%}
 {{ spark_cdc._new_messages_ctes(reading) }}
+{%- elif not is_as_stored %},
+{%- endif %}
+{%- if not is_as_stored %}
 
-{% endif -%}
 message_rows as (
 
     select *
@@ -33,4 +33,5 @@ message_rows as (
     {%- endif %}
 
 )
+{%- endif %}
 {%- endmacro -%}

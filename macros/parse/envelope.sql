@@ -1,9 +1,9 @@
 {#-
     Messages -> the same messages with their envelope read. One parse of each message.
 
-    Returns the text of the CTEs `documents`, `checked` and `envelopes`, and of those that they read. `messages` is the name of
-    the CTE with the messages: it has Kafka's names and, with `finds_reused_offsets`, `is_reused`. `leaves_out` and
-    `names_sequence`: see `_envelope`; `fmt`: see `_format`.
+    Returns the text of the CTEs `documents`, `message_faults`, `checked` and `envelopes`, and of those that they read.
+    `messages` is the name of the CTE with the messages: it has Kafka's names and, with `finds_reused_offsets`, `is_reused`.
+    `leaves_out` and `names_sequence`: see `_envelope`; `fmt`: see `_format`.
 
     Why maps of texts: they keep absent and null apart, show a key that occurs twice, and need no declared columns.
 -#}
@@ -28,8 +28,8 @@ unwrapped_messages as (
 
     select
         {{ messages }}.* except (key, value),
-        {{ spark_cdc._without_schema_id('key') }} as key,
-        {{ spark_cdc._unwrapped_value('value') }} as value
+        {{ spark_cdc._without_schema_id('key') | indent(8) }} as key,
+        {{ spark_cdc._unwrapped_value('value') | trim | indent(8) }} as value
     from {{ messages }}
 
 ),
@@ -70,7 +70,7 @@ documents as (
     lateral view explode(array({{ spark_cdc._loaded_at() }})) run as loaded_at
 
 ),
-{%- if header.event %}
+{%- if header.event or header.beside_event %}
 
 events as (
 
@@ -80,28 +80,31 @@ events as (
     lateral view explode(array({{ header.event | trim | indent(4) }})) exploded as event
     {%- else -%}
     select
-        *,
-        {%- for name, expression in (header.beside_event or {}).items() %}
-        {{ expression | trim | indent(8) }} as {{ name }},
-        {%- endfor %}
+        *
+        {%- if header.event %},
         {{ header.event | trim | indent(8) }} as event
+        {%- endif %}
+        {%- for name, expression in (header.beside_event or {}).items() %},
+        {{ expression | trim | indent(8) }} as {{ name }}
+        {%- endfor %}
     from documents
     {%- endif %}
 
 ),
 {%- endif %}
-{%- set read = 'events' if header.event else 'documents' %}
+{%- set read = 'events' if header.event or header.beside_event else 'documents' %}
 {%- if header.statement %}
 
 {{ spark_cdc._statement_ctes(read, header.statement) }},
 {%- set read = 'kinds_of_statements' %}
 {%- endif %}
 
--- where a text that is wrong is no JSON
 strict_readings as (
 
     select
         *,
+        {{ header.kind | trim | indent(8) }} as message_kind,
+        -- where a text that is wrong is no JSON
         case
             when {{ not_read_to_its_end }} or not_as_declared is not null
                 then {{ spark_cdc._strict_reading('value') | indent(16) }}
@@ -110,52 +113,56 @@ strict_readings as (
 
 ),
 
+message_faults as (
+
+    select
+        *,
+        case
+            {%- if finds_reused_offsets %}
+            when is_reused then {{ spark_cdc._error('offset_reused', 'offset: an older message has it') }}
+            {%- endif %}
+            when value is null then {{ header.error_of_null or 'null' }}
+            when {{ not_read_to_its_end }}
+                then {{ spark_cdc._unreadable_reason('value') | trim | indent(16) }}
+            when message is null then {{ spark_cdc._error('not_an_object', 'the message is null') }}
+            when {{ spark_cdc._names_twice('key_names') }}
+                then {{ spark_cdc._name_twice_error('key_names', 'the message') | indent(16) }}
+            {%- if header.nested %}
+            when {{ spark_cdc._names_twice('nested_key_names') }}
+                then {{ spark_cdc._name_twice_error('nested_key_names', header.nested_in or 'an object of the message') | indent(16) }}
+            {%- endif %}
+            else coalesce(
+                -- the reader goes on after damage inside a row, which is then missing
+                {{ spark_cdc._damage() | indent(16) }},
+                {%- if header.errors %}
+                {{ spark_cdc._first_error(header.errors) | trim | indent(16) }},
+                {%- endif %}
+                case
+                    when not_as_declared is not null
+                        then {{ spark_cdc._error_of('unexpected_structure', spark_cdc._field_not_as_declared(schema)) | indent(24) }}
+                    {%- if header.names_table %}
+                    when coalesce({{ header.table_name | trim | indent(24) }}, '') = '' and message_kind in ('rows', 'truncate')
+                        then {{ spark_cdc._error('unexpected_structure', 'table: missing') }}
+                    {%- endif %}
+                    when {{ spark_cdc._has_lone_surrogate('value') }}
+                        then {{ spark_cdc._error_of('invalid_unicode', spark_cdc._at_byte(
+                            spark_cdc._first_lone_surrogate('value'), 'an escape names an unpaired surrogate'
+                        )) }}
+                end
+            )
+        end as fault
+    from strict_readings
+
+),
+
 checked as (
 
-    select * except (found)
-    from (
-        select
-            *,
-            case
-                {%- if finds_reused_offsets %}
-                when is_reused then {{ spark_cdc._error('offset_reused', 'offset: an older message has it') }}
-                {%- endif %}
-                when value is null then {{ header.error_of_null or 'null' }}
-                when {{ not_read_to_its_end }} then {# -#}
-                    {{ spark_cdc._unreadable_reason('value') | trim | indent(12) }}
-                when message is null then {{ spark_cdc._error('not_an_object', 'the message is null') }}
-                when {{ spark_cdc._names_twice('key_names') }} then {# -#}
-                    {{ spark_cdc._name_twice_error('key_names', 'the message') }}
-                {%- if header.nested %}
-                when {{ spark_cdc._names_twice('nested_key_names') }} then {# -#}
-                    {{ spark_cdc._name_twice_error('nested_key_names', header.nested_in or 'an object of the message') }}
-                {%- endif %}
-                else coalesce(
-                    -- the reader goes on after damage inside a row, which is then missing
-                    {{ spark_cdc._damage() | indent(20) }},
-                    {%- if header.errors %}
-                    {{ spark_cdc._first_error(header.errors) | trim | indent(20) }},
-                    {%- endif %}
-                    case
-                        when not_as_declared is not null then {# -#}
-                            {{ spark_cdc._error_of('unexpected_structure', spark_cdc._field_not_as_declared(schema)) | indent(28) }}
-                        {%- if header.names_table %}
-                        -- the kind is only worked out where there is no table
-                        when coalesce({{ header.table_name | trim | indent(24) }}, '') = ''
-                            and {{ header.kind | trim | indent(28) }} in ('rows', 'truncate') then {# -#}
-                            {{ spark_cdc._error('unexpected_structure', 'table: missing') }}
-                        {%- endif %}
-                        when {{ spark_cdc._has_lone_surrogate('value') }} then {# -#}
-                            {{ spark_cdc._error_of('invalid_unicode', spark_cdc._at_byte(
-                                spark_cdc._first_lone_surrogate('value'), 'an escape names an unpaired surrogate'
-                            )) }}
-                    end
-                )
-            end as found
-        from strict_readings
-    )
+    select * except (fault)
+    from message_faults
     -- explode, so that a filter on what follows does not repeat all this
-    lateral view explode(array(cast(found as struct<code: string, detail: string>))) exploded as error
+    lateral view explode(array(
+        {{ spark_cdc._as_error('fault') | indent(8) }}
+    )) exploded as error
 
 ),
 
@@ -183,15 +190,17 @@ envelopes as (
         case
             when error is not null then 'unreadable'
             when value is null then {{ header.kind_of_null or "'tombstone'" }}
-            else {{ header.kind | trim | indent(12) }}
+            else message_kind
         end as kind,
         {%- if names_sequence %}
         case when error is null then {{ header.sequence_names or 'cast(array() as array<string>)' }} end as sequence_names,
         {%- endif %}
         {%- for name, type in spark_cdc._header_columns().items() %}
-        {%- set is_told = header[name] and name not in leaves_out %}
-        {%- set value = header[name] | trim | indent(12) if is_told else 'cast(null as ' ~ type ~ ')' %}
-        case when error is null then {{ value }} end as {{ name }}{{ ',' if not loop.last }}
+        {%- if header[name] and name not in leaves_out %}
+        case when error is null then {{ header[name] | trim | indent(12) }} end as {{ name }}{{ ',' if not loop.last }}
+        {%- else %}
+        cast(null as {{ type }}) as {{ name }}{{ ',' if not loop.last }}
+        {%- endif %}
         {%- endfor %}
     from checked
 

@@ -1,12 +1,22 @@
-{#- The error of a message or a row: a code and a detail. The detail names rules and fields, never a value of the message. -#}
-
+{#-
+    The error of a message or a row. While it is looked for it is one text, `code: detail`, or the code alone; `_as_error` makes
+    the struct that is stored. The detail names rules and fields, never a value of the message.
+-#}
 {%- macro _error(code, detail=none) -%}
-    {{- return(spark_cdc._error_of(code, spark_cdc._literal(detail) if detail else 'cast(null as string)')) -}}
+    {{- return(spark_cdc._literal([code, detail] | select | join(': '))) -}}
 {%- endmacro -%}
 
 {#- An error whose detail is an SQL expression. It may contain names of columns and fields, but no values of the message. -#}
 {%- macro _error_of(code, detail) -%}
-    {{- return("named_struct('code', '" ~ code ~ "', 'detail', " ~ detail ~ ')') -}}
+    {{- return("concat_ws(': ', '" ~ code ~ "', " ~ detail ~ ')') -}}
+{%- endmacro -%}
+
+{#- The struct of an error: `found` is the name of a column with its text, or with NULL. -#}
+{%- macro _as_error(found) -%}
+case
+    when {{ found }} is not null
+        then named_struct('code', substring_index({{ found }}, ': ', 1), 'detail', get(split({{ found }}, ': ', 2), 1))
+end
 {%- endmacro -%}
 
 {#-
@@ -22,11 +32,10 @@
 
 {#- The error of a list in which a name occurs twice. `where` is the object that has the names. -#}
 {%- macro _name_twice_error(names, where) -%}
-    {%- set first = spark_cdc._let(
-        'sorted', 'array_sort(' ~ names ~ ')', 'get(filter(sorted, (name, place) -> name = get(sorted, place - 1)), 0)'
-    ) -%}
-    {%- set detail = 'concat(left(' ~ first ~ ', 100), ' ~ spark_cdc._literal(': occurs twice in ' ~ where) ~ ')' -%}
-    {{- return(spark_cdc._error_of('duplicate_key', detail)) -}}
+    {%- set first = 'array_min(filter(' ~ names ~ ', name -> size(array_remove(' ~ names ~ ', name)) < size(' ~ names ~ ') - 1))' -%}
+    {{- return(
+        "concat(\n    'duplicate_key: ',\n    left(" ~ first ~ ', 100),\n    ' ~ spark_cdc._literal(': occurs twice in ' ~ where) ~ '\n)'
+    ) -}}
 {%- endmacro -%}
 
 {#-
@@ -34,22 +43,38 @@
     rules of a code map a detail to the condition of the error: {'missing_rows': {'data: no rows': 'size(message.data) = 0'}}.
     `fault` is not a code: it is an expression that returns the error itself, as `_error` makes it, or NULL.
 
-    A detail begins with the path of the field and names rules and fields, never a value of the message.
+    A detail begins with the path of the field and names rules and fields, never a value of the message. A rule with `{}` in its
+    detail is a pair: the condition, and SQL of the text that takes the place of `{}`.
 -#}
 {%- macro _first_error(errors) -%}
-    {%- set found = [] -%}
+    {%- set found, branches = [], [] -%}
     {%- for code, rules in errors.items() -%}
         {%- if code == 'fault' -%}
-            {%- do found.append(rules) -%}
+            {%- if branches -%}
+                {%- do found.append('case\n' ~ branches | join('\n') ~ '\nend') -%}
+            {%- endif -%}
+            {%- do branches.clear() -%}
+            {%- do found.append(rules | trim) -%}
         {%- else -%}
             {#- A project's own format may give a condition without a detail. -#}
-            {%- set rules = {none: rules} if rules is string else rules -%}
-            {%- set cases = [] -%}
-            {%- for detail, condition in rules.items() -%}
-                {%- do cases.append('    when ' ~ condition | trim | indent(8) ~ ' then ' ~ spark_cdc._error(code, detail)) -%}
+            {%- for detail, condition in ({none: rules} if rules is string else rules).items() -%}
+                {%- do branches.append(spark_cdc._rule(code, detail, condition)) -%}
             {%- endfor -%}
-            {%- do found.append('case\n' ~ cases | join('\n') ~ '\nend') -%}
         {%- endif -%}
     {%- endfor -%}
+    {%- if branches -%}
+        {%- do found.append('case\n' ~ branches | join('\n') ~ '\nend') -%}
+    {%- endif -%}
     {{- return(found | join(',\n')) -}}
+{%- endmacro -%}
+
+{#- The branch of a CASE for one rule of `_first_error`. -#}
+{%- macro _rule(code, detail, condition) -%}
+    {%- set condition, named = [condition, none] if condition is string else condition -%}
+    {%- set error = spark_cdc._error(code, detail) -%}
+    {%- if named -%}
+        {%- set error = 'concat(' ~ error | replace('{}', "', " ~ named ~ ", '") ~ ')' -%}
+    {%- endif -%}
+    {%- set branch = '    when ' ~ condition | trim | indent(8) -%}
+    {{- return(branch ~ ('\n        then ' if branch | length + error | length > 110 else ' then ') ~ error) -}}
 {%- endmacro -%}

@@ -97,8 +97,10 @@
 {#- True if two lists have different rows; the order of the columns in a row does not matter. -#}
 {%- macro _other_rows(left, right) -%}
     {%- set ordered = ', image -> array_sort(map_entries(image)))' -%}
-    {{- return(spark_cdc._holds_a_row(left) ~ ' and to_json(' ~ left ~ ') <> to_json(' ~ right ~ ') and transform(' ~ left ~ ordered
-        ~ ' <> transform(' ~ right ~ ordered) -}}
+    {{- return(
+        spark_cdc._holds_a_row(left) ~ '\n    and to_json(' ~ left ~ ') <> to_json(' ~ right ~ ')\n    and transform(' ~ left ~ ordered
+        ~ '\n        <> transform(' ~ right ~ ordered
+    ) -}}
 {%- endmacro -%}
 
 {#-

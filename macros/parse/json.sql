@@ -14,13 +14,20 @@
 -#}
 {%- macro _parsed(fmt, schema) -%}
     {%- set text = 'try_validate_utf8(value)' -%}
-    {%- set json = "concat('{\"message\":[', " ~ text ~ ", '],\"numbers_quoted\":false}')" -%}
-    {%- if not fmt.rows.exact -%}
-        {%- set quoted = "concat('{\"message\":[', " ~ spark_cdc._quote_numbers(text) ~ ", '],\"numbers_quoted\":true}')" -%}
-        {%- set json = 'case when ' ~ spark_cdc._holds_bare_fractions('value') ~ ' then ' ~ quoted ~ ' else ' ~ json ~ ' end' -%}
-    {%- endif -%}
 from_json(
-    {{ json }},
+    {% if fmt.rows.exact -%}
+    concat('{"message":[', {{ text }}, '],"numbers_quoted":false}'),
+    {%- else -%}
+    case
+        when {{ spark_cdc._holds_bare_fractions('value') }}
+            then concat(
+                '{"message":[',
+                {{ spark_cdc._quote_numbers(text) | trim | indent(16) }},
+                '],"numbers_quoted":true}'
+            )
+        else concat('{"message":[', {{ text }}, '],"numbers_quoted":false}')
+    end,
+    {%- endif %}
     'message array<{{ schema }}>, numbers_quoted boolean, not_as_declared string',
     map(
         'columnNameOfCorruptRecord', 'not_as_declared',

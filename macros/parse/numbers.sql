@@ -8,12 +8,14 @@
 -#}
 {%- macro _quote_numbers(text) -%}
     {%- set number = "-?(?:0|[1-9][0-9]*+)(?:\\.[0-9]++)?(?:[eE][+-]?[0-9]++)?(?![0-9.eE+-])" -%}
-    {%- set marks_doubled = "case when " ~ text ~ " rlike r'\\x{FDD0}|\\\\u[fF][dD]{2}0' then regexp_replace(" ~ text
-        ~ ", r'\\x{FDD0}|(?<!\\\\)((?:\\\\\\\\)*+)\\\\u[fF][dD]{2}0', '$1\\uFDD0\\uFDD0') else " ~ text ~ " end" -%}
-    {{- return(
-        "regexp_replace(" ~ marks_doubled ~ ", r'(?s)\\G(" ~ spark_cdc._whole_numbers_and_texts()
-        ~ ")(" ~ number ~ ")', '$1\"\\uFDD0$2\"')"
-    ) -}}
+    {%- set mark = '\\x{FDD0}|' -%}
+    {%- set marks_doubled = 'if(' ~ text ~ " rlike r'" ~ mark ~ "\\\\u[fF][dD]{2}0', regexp_replace(" ~ text ~ ", r'" ~ mark
+        ~ "(?<!\\\\)((?:\\\\\\\\)*+)\\\\u[fF][dD]{2}0', '$1\\uFDD0\\uFDD0'), " ~ text ~ ')' -%}
+regexp_replace(
+    {{ marks_doubled }},
+    r'(?s)\G({{ spark_cdc._whole_numbers_and_texts() }})({{ number }})',
+    '$1"\uFDD0$2"'
+)
 {%- endmacro -%}
 
 {#-
@@ -44,12 +46,15 @@
     {{- return('[^"0-9-]*+(?:(?:' ~ text ~ '|' ~ integer ~ ')[^"0-9-]*+)*+') -}}
 {%- endmacro -%}
 
-{#- A text or number of a message whose numbers were quoted -> its own text. This covers the numbers inside a nested value. -#}
+{#-
+    A text or number of a message whose numbers were quoted -> its own text. The three alternatives: the mark of a number; a
+    number inside a nested value, with its quotes; a doubled mark, which the message has once.
+-#}
 {%- macro _unquoted_text(text) -%}
+    {%- set mark = '\\x{FDD0}' -%}
+    {%- set marks = ['^' ~ mark ~ '(?!' ~ mark ~ ')', '"' ~ mark ~ '(?!' ~ mark ~ ')([^"]*+)"', '(' ~ mark ~ ')' ~ mark] -%}
     {{- return(
-        "case when not contains(" ~ text ~ ", '\\uFDD0') then " ~ text ~ " when startswith(" ~ text ~ ", '\\uFDD0') and substr(" ~ text
-        ~ ", 2, 1) <> '\\uFDD0' then substr(" ~ text ~ ", 2) else replace(regexp_replace(" ~ text
-        ~ ", r'\"\\x{FDD0}(?!\\x{FDD0})([^\"]*+)\"', '$1'), '\\uFDD0\\uFDD0', '\\uFDD0') end"
+        'if(contains(' ~ text ~ ", '\\uFDD0'), regexp_replace(" ~ text ~ ", r'" ~ marks | join('|') ~ "', '$1$2'), " ~ text ~ ')'
     ) -}}
 {%- endmacro -%}
 

@@ -3,26 +3,29 @@
 {#- The error of a text that could not be read to its end. Bytes are counted from 0, in the stored value. -#}
 {%- macro _unreadable_reason(text) -%}
 {%- set strictly = "map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false')" -%}
+{%- set start = "ltrim(' \\t\\r\\n', " ~ text ~ ')' -%}
 case
-    when {{ text }} rlike r'^[ \t\r\n]*+\z' then {{ spark_cdc._error('empty', 'the message has no text') }}
-    when startswith({{ text }}, '\u0000') and octet_length({{ text }}) > 5 then {# -#}
-        {{ spark_cdc._error_of('not_json', spark_cdc._schema_registry(text)) }}
-    when not is_valid_utf8({{ text }}) then {# -#}
-        {{ spark_cdc._error_of('invalid_utf8', spark_cdc._at_byte(spark_cdc._first_invalid_byte(text), 'not UTF-8')) }}
+    when {{ start }} = '' then {{ spark_cdc._error('empty', 'the message has no text') }}
+    when startswith({{ text }}, '\u0000') and octet_length({{ text }}) > 5
+        then {{ spark_cdc._error_of('not_json', spark_cdc._schema_registry(text)) | indent(8) }}
+    when not is_valid_utf8({{ text }})
+        then {{ spark_cdc._error_of('invalid_utf8', spark_cdc._at_byte(spark_cdc._first_invalid_byte(text), 'not UTF-8')) }}
     -- Jackson's limits, as Spark sets them: 20,000,000 characters a text, 50,000 a name, 1,000 digits a number, depth 1,000
     when octet_length({{ text }}) > 20000000 then {{ spark_cdc._error('over_json_limits', 'more than 20,000,000 bytes') }}
     when {{ text }} rlike '[0-9]{1001}' then {{ spark_cdc._error('over_json_limits', 'more than 1,000 digits in a row') }}
-    when {{ text }} rlike '"[^"]{50001,}+"' then {# -#}
-        {{ spark_cdc._error('over_json_limits', 'more than 50,000 characters in a name or a text') }}
-    when length({{ text }}) - length(translate({{ text }}, '[{', '')) > 1000 then {# -#}
-        {{ spark_cdc._error('over_json_limits', 'more than 1,000 brackets') }}
-    -- strictly, unlike json_object_keys, which takes single quotes and raw control characters
-    when startswith(ltrim({{ text }}), '{') and from_json({{ text }}, 'map<string,string>', {{ strictly }}) is not null then {# -#}
-        {{ spark_cdc._error_of('text_after_message', spark_cdc._where_it_ended()) }}
-    when startswith(ltrim({{ text }}), '{') then {{ spark_cdc._error_of('broken_json', spark_cdc._where_it_broke(text)) }}
-    when from_json(concat('{"message":', {{ text }}, ',"end":false}'), 'end boolean', {{ strictly }}).end is not null then {# -#}
-        {{ spark_cdc._error_of('not_an_object', spark_cdc._other_json(text)) }}
-    else {{ spark_cdc._error_of('not_json', spark_cdc._other_text(text)) }}
+    when {{ text }} rlike '"[^"]{50001,}+"'
+        then {{ spark_cdc._error('over_json_limits', 'more than 50,000 characters in a name or a text') }}
+    when length({{ text }}) - length(translate({{ text }}, '[{', '')) > 1000
+        then {{ spark_cdc._error('over_json_limits', 'more than 1,000 brackets') }}
+    when startswith(ltrim({{ text }}), '{') then case
+        -- strictly, unlike json_object_keys, which takes single quotes and raw control characters
+        when from_json({{ text }}, 'map<string,string>', {{ strictly }}) is not null
+            then {{ spark_cdc._error_of('text_after_message', spark_cdc._where_it_ended()) | indent(12) }}
+        else {{ spark_cdc._error_of('broken_json', spark_cdc._where_it_broke(text)) | indent(8) }}
+    end
+    when from_json(concat('{"message":', {{ text }}, ',"end":false}'), 'end boolean', {{ strictly }}).end is not null
+        then {{ spark_cdc._error_of('not_an_object', spark_cdc._other_json(start)) | indent(8) }}
+    else {{ spark_cdc._error_of('not_json', spark_cdc._other_text(text)) | indent(4) }}
 end
 {%- endmacro -%}
 
@@ -48,11 +51,11 @@ end
 
 {#- If a producer made a text of the bytes, those above 127 are lost. The schema id may have had some. -#}
 {%- macro _schema_registry(text) -%}
-    {{- return(
-        'case when contains(left(' ~ text ~ ", 5), '\\uFFFD') then 'schema registry: the bytes of its schema id were lost, because the "
-        ~ "value was made a text; land it as binary' else concat('" ~ spark_cdc._wrappings().schema_registry ~ "', conv(hex(substr(cast("
-        ~ text ~ ' as binary), 2, 4)), 16, 10)) end'
-    ) -}}
+case
+    when contains(left({{ text }}, 5), '\uFFFD')
+        then 'schema registry: the bytes of its schema id were lost, because the value was made a text; land it as binary'
+    else concat('{{ spark_cdc._wrappings().schema_registry }}', conv(hex(substr(cast({{ text }} as binary), 2, 4)), 16, 10))
+end
 {%- endmacro -%}
 
 {#- A U+FFFD in the text itself does not mark a bad byte. -#}
@@ -60,32 +63,34 @@ end
     {{- return("octet_length(substring_index(make_valid_utf8(replace(" ~ text ~ ", '\\uFFFD', '???')), '\\uFFFD', 1))") -}}
 {%- endmacro -%}
 
-{%- macro _other_json(text) -%}
-    {%- set start = "ltrim(' \\t\\r\\n', " ~ text ~ ')' -%}
-    {%- set around = spark_cdc._wrappings() -%}
-    {{- return(
-        'case when startswith(' ~ start ~ ", '[') then '" ~ around.list ~ "; each message has to be a value of its own' when " ~ start
-        ~ " rlike r'^\"\\s*+\\{' then '" ~ around.text_of_object ~ "; the object has to be the value' when startswith(" ~ start
-        ~ ", '\"') then '" ~ around.text ~ "' else '" ~ around.scalar ~ "' end"
-    ) -}}
+{#- `start` is the text without blanks in front. -#}
+{%- macro _other_json(start) -%}
+{%- set around = spark_cdc._wrappings() -%}
+case
+    when startswith({{ start }}, '[') then '{{ around.list }}; each message has to be a value of its own'
+    when {{ start }} rlike r'^"\s*+\{' then '{{ around.text_of_object }}; the object has to be the value'
+    when startswith({{ start }}, '"') then '{{ around.text }}'
+    else '{{ around.scalar }}'
+end
 {%- endmacro -%}
 
 {%- macro _other_text(text) -%}
-    {%- set around = spark_cdc._wrappings() -%}
-    {{- return(
-        'case when startswith(' ~ text ~ ", 'Struct{') then '" ~ around.struct ~ "; the connector needs a JsonConverter' when startswith("
-        ~ text ~ ", '\\uFEFF') then '" ~ around.byte_order_mark ~ "' when " ~ text
-        ~ " rlike r'^\\s*+eyJ[A-Za-z0-9+/_-]{8,}={0,2}\\s*+\\z' then '" ~ around.base64
-        ~ "; decode it before it is landed' else 'the text does not begin with an object' end"
-    ) -}}
+{%- set around = spark_cdc._wrappings() -%}
+case
+    when startswith({{ text }}, 'Struct{') then '{{ around.struct }}; the connector needs a JsonConverter'
+    when startswith({{ text }}, '\uFEFF') then '{{ around.byte_order_mark }}'
+    when {{ text }} rlike r'^\s*+eyJ[A-Za-z0-9+/_-]{8,}={0,2}\s*+\z' then '{{ around.base64 }}; decode it before it is landed'
+    else 'the text does not begin with an object'
+end
 {%- endmacro -%}
 
 {%- macro _where_it_broke(text) -%}
-    {{- return(
-        "case when strict_reading is null then 'breaks off or breaks a rule of JSON' when not strict_reading.stops or "
-        ~ "strict_reading.is_cut then concat('broken off at byte ', octet_length(" ~ text ~ ")) when strict_reading.within = '.' then "
-        ~ "'breaks a rule of JSON' else " ~ spark_cdc._at_byte('strict_reading.bytes', 'not JSON') ~ ' end'
-    ) -}}
+case
+    when strict_reading is null then 'breaks off or breaks a rule of JSON'
+    when not strict_reading.stops or strict_reading.is_cut then concat('broken off at byte ', octet_length({{ text }}))
+    when strict_reading.within = '.' then 'breaks a rule of JSON'
+    else {{ spark_cdc._at_byte('strict_reading.bytes', 'not JSON') }}
+end
 {%- endmacro -%}
 
 {#- The error of a text that a more lenient reader could read to its end; NULL if the text is JSON. -#}
@@ -95,12 +100,14 @@ end
 {%- endmacro -%}
 
 {%- macro _where_it_ended() -%}
-    {%- set around = spark_cdc._wrappings() -%}
-    {{- return(
-        "case when strict_reading.stops and strict_reading.within = '.' then concat('byte ', strict_reading.bytes, case "
-        ~ "strict_reading.piece when '{' then ': " ~ around.another_object ~ "' else ': " ~ around.trailing_text ~ "' end) else '"
-        ~ around.trailing_text ~ "' end"
-    ) -}}
+{%- set around = spark_cdc._wrappings() -%}
+concat(
+    case when strict_reading.stops and strict_reading.within = '.' then concat('byte ', strict_reading.bytes, ': ') else '' end,
+    case
+        when strict_reading.stops and strict_reading.within = '.' and strict_reading.piece = '{' then '{{ around.another_object }}'
+        else '{{ around.trailing_text }}'
+    end
+)
 {%- endmacro -%}
 
 {#-

@@ -2,10 +2,11 @@
 
 {#- A schema registry's serializers write byte 0 and a schema id of four bytes in front: bytes, not text. -#}
 {%- macro _without_schema_id(text) -%}
-    {{- return(
-        'case when startswith(' ~ text ~ ", '\\u0000') and substr(cast(" ~ text ~ " as binary), 6, 1) = X'7B' then cast(substr(cast("
-        ~ text ~ ' as binary), 6) as string) else ' ~ text ~ ' end'
-    ) -}}
+case
+    when startswith({{ text }}, '\u0000') and substr(cast({{ text }} as binary), 6, 1) = X'7B'
+        then cast(substr(cast({{ text }} as binary), 6) as string)
+    else {{ text }}
+end
 {%- endmacro -%}
 
 {#-
@@ -15,13 +16,22 @@
 -#}
 {%- macro _unwrapped_value(text) -%}
     {%- set start = '{"schema":{"type":"string"' -%}
-    {%- set pattern -%}
-        (?s)^\{\s*+"schema"\s*+:\s*+\{\s*+"type"\s*+:\s*+"string"\s*+,\s*+"optional"\s*+:\s*+(?:true|false)\s*+\}\s*+,\s*+{# -#}
-        "payload"\s*+:\s*+("\{(?:[^"\\]++|\\(?:["\\/bfnrt]|u00[0-9a-fA-F]{2}))*+")\s*+\}\s*+\z
-    {%- endset -%}
-    {{- return(
-        "case when startswith(" ~ text ~ ", '{\"schema\"') and left(translate(left(" ~ text ~ ", 60), ' ', ''), " ~ start | length
-        ~ ") = '" ~ start ~ "' then coalesce(from_json(concat('{\"payload\":', nullif(regexp_extract(" ~ text ~ ", r'" ~ pattern
-        ~ "', 1), ''), '}'), 'payload string').payload, " ~ text ~ ') else ' ~ spark_cdc._without_schema_id(text) ~ ' end'
-    ) -}}
+    {%- set schema = '\\{\\s*+"type"\\s*+:\\s*+"string"\\s*+,\\s*+"optional"\\s*+:\\s*+(?:true|false)\\s*+\\}' -%}
+    {%- set payload = '"\\{(?:[^"\\\\]++|\\\\(?:["\\\\/bfnrt]|u00[0-9a-fA-F]{2}))*+"' -%}
+    {%- set pattern = '(?s)^\\{\\s*+"schema"\\s*+:\\s*+' ~ schema ~ '\\s*+,\\s*+"payload"\\s*+:\\s*+(' ~ payload ~ ')\\s*+\\}\\s*+\\z' -%}
+case
+    when startswith({{ text }}, '{"schema"') and left(translate(left({{ text }}, 60), ' ', ''), {{ start | length }}) = '{{ start }}'
+        then coalesce(
+            from_json(
+                concat('{"payload":', nullif(regexp_extract(
+                    {{ text }},
+                    r'{{ pattern }}',
+                    1
+                ), ''), '}'),
+                'payload string'
+            ).payload,
+            {{ text }}
+        )
+    else {{ spark_cdc._without_schema_id(text) | indent(4) }}
+end
 {%- endmacro -%}

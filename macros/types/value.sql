@@ -57,15 +57,26 @@
     {%- set number = 'try_cast(' ~ text ~ ' as ' ~ family ~ ')' -%}
     {%- set whole = 'try_cast(' ~ text ~ ' as decimal(38,0))' -%}
     {%- set zeros_at_end -%}
-        length({{ whole }}) - length(trim(trailing '0' from {{ whole }}))
+        length({{ whole }})
+        - length(trim(trailing '0' from {{ whole }}))
     {%- endset -%}
     {#- Beyond a bigint, the floating number's own text is read: with a point, an exponent, or zeros at its end. -#}
     {#- A cast makes the highest bigint of the number after it. -#}
-    {%- set exact = 'case when ' ~ number ~ ' < 9223372036854775808D then try_cast(' ~ number ~ ' as bigint) end' -%}
+    {%- set exact -%}
+        case
+            when {{ number }} < 9223372036854775808D
+                then try_cast({{ number }} as bigint)
+        end
+    {%- endset -%}
     {%- set is_that_number -%}
         coalesce(
-            abs({{ exact }} - {{ whole }}) * 2
-                <= power(10, {{ zeros_at_end }}),
+            abs(
+                {{ exact | indent(8) }}
+                - {{ whole }}
+            ) * 2 <= power(
+                10,
+                {{ zeros_at_end | indent(8) }}
+            ),
             {{ text }} rlike r'[.eE]|^[+-]?[0-9]{1,{{ 17 if family == 'double' else 9 }}}0*\z'
         )
     {%- endset -%}
@@ -172,7 +183,6 @@ end
 {%- endmacro -%}
 
 {%- macro _timestamp_value(text, family, encoding, time_zone) -%}
-    {%- set zone = spark_cdc._literal(time_zone) -%}
     {%- if encoding == 'text' -%}
         {%- set local_text = "^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\\.[0-9]{1,6}+0*+)?\\z" -%}
         {%- set instant_text = local_text | replace('\\z', '(?:Z|[+-][0-9]{2}:?[0-9]{2})\\z') -%}
@@ -180,8 +190,8 @@ end
             {%- set utc = spark_cdc._clock_in_utc('try_cast(' ~ text ~ ' as timestamp)') -%}
             {{- return(
                 "case\n    when " ~ text ~ " rlike r'" ~ local_text ~ "'\n        then try_cast(" ~ text ~ " as timestamp_ntz)"
-                ~ "\n    when " ~ text ~ " rlike r'" ~ instant_text ~ "'\n        then convert_timezone('UTC', " ~ zone ~ ', ' ~ utc
-                ~ ')\nend'
+                ~ "\n    when " ~ text ~ " rlike r'" ~ instant_text ~ "'\n        then " ~ spark_cdc._clock_in_zone(utc, time_zone)
+                ~ '\nend'
             ) -}}
         {%- endif -%}
         {{- return(
@@ -195,7 +205,12 @@ end
         {{- return('timestamp_micros(' ~ microseconds ~ ')') -}}
     {%- endif -%}
     {%- set utc = spark_cdc._clock_of_microseconds(microseconds) -%}
-    {{- return(utc if time_zone == 'UTC' else "convert_timezone('UTC', " ~ zone ~ ", " ~ utc ~ ")") -}}
+    {{- return(spark_cdc._clock_in_zone(utc, time_zone)) -}}
+{%- endmacro -%}
+
+{#- The local time in a zone, from the one in UTC. -#}
+{%- macro _clock_in_zone(utc, time_zone) -%}
+    {{- return(utc if time_zone == 'UTC' else "convert_timezone('UTC', " ~ spark_cdc._literal(time_zone) ~ ', ' ~ utc ~ ')') -}}
 {%- endmacro -%}
 
 {#- The time in UTC so many microseconds after 1970-01-01 00:00:00 in UTC. -#}
@@ -285,8 +300,8 @@ end
         {%- set digits = "regexp_extract(" ~ text ~ ", r'^-?[0-9]{1,12}(?:\\.[0-9]{1,6}+0*+)?\\z', 0)" -%}
         {%- set seconds = 'try_cast(' ~ digits ~ ' as decimal(18,6))' -%}
         {{- return(
-            "case when " ~ seconds ~ " between -62135596800 and 253402300799.999999 then cast(" ~ seconds
-            ~ " * 1000000 as bigint) end"
+            'case\n    when ' ~ seconds ~ ' between -62135596800 and 253402300799.999999\n        then cast(' ~ seconds
+            ~ ' * 1000000 as bigint)\nend'
         ) -}}
     {%- endif -%}
     {%- set number = number or spark_cdc._integer_value(text, 'bigint') -%}
@@ -296,7 +311,8 @@ end
     {%- set factor = 1000 if encoding == 'milliseconds' else 1 -%}
     {%- set lowest, highest = -62135596800000000 // factor, 253402300799999999 // factor -%}
     {{- return(
-        'case when ' ~ number ~ ' between ' ~ lowest ~ ' and ' ~ highest ~ ' then ' ~ number ~ ' * ' ~ factor ~ ' end'
+        'case\n    when ' ~ number ~ ' between ' ~ lowest ~ ' and ' ~ highest ~ '\n        then ' ~ number
+        ~ (' * ' ~ factor if factor > 1) ~ '\nend'
     ) -}}
 {%- endmacro -%}
 

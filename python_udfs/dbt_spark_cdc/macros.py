@@ -6,6 +6,7 @@ rules are dbt's: `return()` returns a value, `spark_cdc.<name>` finds a macro, `
 does not render materializations and tests: they need a run.
 """
 
+import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -56,6 +57,7 @@ class MacroLibrary:
                 "exceptions": SimpleNamespace(raise_compiler_error=_raise_compiler_error),
                 "target": SimpleNamespace(type="spark"),
                 "var": lambda name, default=None: (variables or {}).get(name, default),
+                "local_md5": lambda text: hashlib.md5(text.encode(), usedforsecurity=False).hexdigest(),
                 "invocation_args_dict": {},
                 "is_incremental": lambda: False,
                 "execute": True,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
+import hashlib
 import re
 import shutil
+import uuid
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -53,6 +56,40 @@ def test_every_format_writes_every_query(library: MacroLibrary) -> None:
                 changes(library, format=name, dialect=dialect),
             ):
                 assert query.lstrip().startswith("with ")
+
+
+# Their documents are read by Python functions, whose calls are long.
+LONG_LINES = ("drs_mongodb", "debezium_mongodb")
+TEN_COLUMNS = {
+    "id": "bigint", "code": "string", "amount": "decimal(20,4)", "created_at": "timestamp_ntz", "note": "string",
+    "state": "int", "score": "double", "kind": "string", "email": "string", "qty": "int",
+}  # fmt: skip
+
+
+def test_compiled_messages_have_lines_to_read(library: MacroLibrary) -> None:
+    for name in library.formats():
+        if name not in LONG_LINES:
+            assert longest_line(library.call("messages", "raw", name)) <= 400, name
+
+
+@pytest.mark.parametrize("name", ["canal", "maxwell", "kafka_river_canal", "dms"])
+def test_compiled_changes_have_lines_to_read(library: MacroLibrary, name: str) -> None:
+    query = library.call(
+        "changes", messages="messages", format=name, table="orders", key=["id"], columns=TEN_COLUMNS
+    )
+    assert longest_line(query) <= 160
+
+
+def longest_line(query: str) -> int:
+    return max(map(len, query.split("\n")))
+
+
+@pytest.mark.parametrize("text", ["__debezium_unavailable_value", "a", "ab", "abc", "\u00fc\u20ac", "/?>>~~"])
+def test_forms_of_a_text_are_those_of_other_tools(library: MacroLibrary, text: str) -> None:
+    assert library.call("_base64", text) == base64.b64encode(text.encode()).decode()
+    digest = bytearray(hashlib.md5(text.encode(), usedforsecurity=False).digest())
+    digest[6], digest[8] = digest[6] & 0x0F | 0x30, digest[8] & 0x3F | 0x80
+    assert library.call("_uuid_of_name", text) == str(uuid.UUID(bytes=bytes(digest)))
 
 
 def test_a_query_makes_its_format_once(repository: Path) -> None:

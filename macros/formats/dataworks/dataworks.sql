@@ -13,12 +13,23 @@
         {{- return(spark_cdc._dataworks_oms_schema(with_types)) -}}
     {%- endif -%}
     {%- set image = 'struct<dataColumn: map<string,string>>' -%}
-    {{- return(
-        'struct<`schema`: struct<' ~ ('dataColumn: array<struct<name: string, type: string>>, ' if with_types else '')
-        ~ 'primaryKey: array<string>, source: map<string,string>>, '
-        ~ 'payload: struct<before: ' ~ image ~ ', after: ' ~ image ~ ', sequenceId: string, scn: string, op: string, '
-        ~ '`timestamp`: struct<eventTime: bigint>, ddl: string>, ddl: string>'
-    ) -}}
+struct<
+    `schema`: struct<
+        {{ 'dataColumn: array<struct<name: string, type: string>>,' if with_types }}
+        primaryKey: array<string>,
+        source: map<string,string>
+    >,
+    payload: struct<
+        before: {{ image }},
+        after: {{ image }},
+        sequenceId: string,
+        scn: string,
+        op: string,
+        `timestamp`: struct<eventTime: bigint>,
+        ddl: string
+    >,
+    ddl: string
+>
 {%- endmacro -%}
 
 {%- macro default__dataworks_header(dialect) -%}

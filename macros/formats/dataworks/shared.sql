@@ -73,7 +73,7 @@
     {%- endfor -%}
     {{- return(spark_cdc._let(
         'payload', 'from_json(' ~ value ~ ", 'payload map<string,string>').payload",
-        'case when ' ~ twice | join(' or ') ~ " then array('op', 'op') else map_keys(payload) end"
+        'case\n    when ' ~ twice | join('\n        or ') ~ "\n        then array('op', 'op')\n    else map_keys(payload)\nend"
     )) -}}
 {%- endmacro -%}
 

@@ -71,7 +71,7 @@
     {%- set committed_at = 'timestamp_micros(' ~ wall ~ ' div 1000)' -%}
     {{- return({
         'event': 'coalesce(message.payload, named_struct(' ~ event_fields | join(', ') ~ '))',
-        'beside_event': {'row_of_key': spark_cdc._debezium_rows_of_keys().row_of_key},
+        'beside_event': {'row_of_key': spark_cdc._debezium_key('key')},
         'nested': "case when contains(value, '\"payload\"') or contains(value, '\\\\u') then " ~ spark_cdc._keys_of('payload') ~ ' end',
         'kind': "case when event.op is not null then 'rows' else 'heartbeat' end",
         'database_name': 'event.source.database_name',
@@ -81,7 +81,7 @@
         'sequence': spark_cdc._decimals([wall, counter]),
         'sequence_names': spark_cdc._sequence_names(['source.ts_hlc (nanoseconds)', 'source.ts_hlc (counter)']),
         'committed_at': committed_at,
-        'key_columns': 'coalesce(map_keys(' ~ spark_cdc._debezium_key('key') ~ '), event.source.primary_keys)',
+        'key_columns': 'coalesce(map_keys(row_of_key), event.source.primary_keys)',
         'errors': errors,
     }) -}}
 {%- endmacro -%}

@@ -25,12 +25,10 @@
 -#}
 {%- macro _debezium_unsupported(connector, dialect) -%}
     {%- set listed = spark_cdc._debezium_connectors(dialect).keys() | list -%}
-    {%- set details = {} -%}
-    {%- for name in spark_cdc._debezium_connectors_of_cells() -%}
-        {%- do details.update({
-            'source.connector: ' ~ name ~ ' writes cells, which are not read as Debezium': connector ~ " = '" ~ name ~ "'"
-        }) -%}
-    {%- endfor -%}
+    {%- set of_cells = spark_cdc._literals(spark_cdc._debezium_connectors_of_cells()) -%}
+    {%- set details = {
+        'source.connector: {} writes cells, which are not read as Debezium': [connector ~ ' in (' ~ of_cells ~ ')', connector],
+    } -%}
     {%- if dialect not in ['flat', 'cloudcanal'] -%}
         {%- do details.update({
             'source.connector: mongodb is read by the format debezium_mongodb': connector ~ " = 'mongodb'",
@@ -46,13 +44,17 @@
                 connector ~ ' in (' ~ spark_cdc._literals(spark_cdc._debezium_connectors() | reject('in', others) | list) ~ ')'
         }) -%}
     {%- endif -%}
-    {%- for name in listed if dialect != 'cloudcanal' -%}
+    {%- if dialect != 'cloudcanal' -%}
+        {%- set has_these_letters = 'name -> lower(name) = lower(' ~ connector ~ ')' -%}
+        {%- set listed_one = 'get(filter(\n    array(' ~ spark_cdc._literals(listed) ~ '),\n    ' ~ has_these_letters ~ '\n), 0)' -%}
         {%- do details.update({
-            'source.connector: did you mean ' ~ name ~ '? Other letters are another connector; ' ~ allows:
-                'lower(' ~ connector ~ ") = '" ~ name | lower ~ "' and " ~ connector ~ ' not in ('
-                ~ spark_cdc._literals([name] + others) ~ ')'
+            'source.connector: did you mean {}? Other letters are another connector; ' ~ allows: [
+                connector ~ ' not in (' ~ spark_cdc._literals(listed + others) ~ ') and lower(' ~ connector ~ ') in ('
+                    ~ spark_cdc._literals(listed | map('lower')) ~ ')',
+                listed_one,
+            ]
         }) -%}
-    {%- endfor -%}
+    {%- endif -%}
     {%- if 'cockroachdb' not in others and dialect != 'cloudcanal' -%}
         {%- do details.update({
             "source.connector: cockroachdb; the dialect cockroachdb reads CockroachDB's own changefeeds, and " ~ allows:

@@ -25,18 +25,24 @@
     {%- for name, type in spark_cdc._debezium_event_fields().items() -%}
         {%- do fields.append(name ~ ': ' ~ type) -%}
     {%- endfor -%}
-    {%- set event = fields | join(', ') -%}
+    {%- set event = fields | join(',\n    ') -%}
     {%- set field = 'field: string, type: string, name: string, parameters: struct<scale: string>' -%}
-    {%- set types = ', `schema`: struct<fields: array<struct<field: string, fields: array<struct<' ~ field ~ '>>>>>' -%}
-    {{- return('struct<' ~ event ~ ', payload: struct<' ~ event ~ '>' ~ (types if with_types else '') ~ '>') -}}
+    {%- set types = ',\n    `schema`: struct<fields: array<struct<field: string, fields: array<struct<' ~ field ~ '>>>>>' -%}
+    {{- return(
+        'struct<\n    ' ~ event ~ ',\n    payload: struct<\n    ' ~ event ~ '>' ~ (types if with_types else '') ~ '\n>'
+    ) -}}
 {%- endmacro -%}
 
 {#- Debezium's fields: at the root, or in `payload` if the message has the converter's schema. -#}
 {%- macro _debezium_event_fields() -%}
-    {%- set source = 'struct<connector: string, snapshot: string, db: string, keyspace: string, `schema`: string, `table`: string, '
-        ~ 'collection: string, ts_ms: bigint, ts_us: bigint, sequence: string, file: string, pos: bigint, '
-        ~ 'lsn: string, commit_lsn: string, change_lsn: string, event_serial_no: string, scn: string, commit_scn: string, '
-        ~ 'txId: string, gtid: string, commit_ts: string, origin: string>' -%}
+    {%- set source -%}
+        struct<
+            connector: string, snapshot: string, origin: string, db: string, keyspace: string, `schema`: string, `table`: string,
+            collection: string, ts_ms: bigint, ts_us: bigint, sequence: string, file: string, pos: bigint, lsn: string,
+            commit_lsn: string, change_lsn: string, event_serial_no: string, scn: string, commit_scn: string, txId: string,
+            gtid: string, commit_ts: string
+        >
+    {%- endset -%}
     {{- return({
         'op': 'string', 'before': 'map<string,string>', 'after': 'map<string,string>', 'source': source,
         'transaction': 'struct<id: string>', 'ddl': 'string', 'historyRecord': 'string', 'databaseName': 'string',
@@ -136,10 +142,7 @@
         end
     {%- endset -%}
     {%- set ddl_fault = 'case when ' ~ may_truncate ~ ' then ' ~ spark_cdc._statement_fault('ddl') ~ ' end' -%}
-    {%- set unsupported = {} -%}
-    {%- for detail, condition in spark_cdc._debezium_unsupported('event.source.connector', dialect).items() -%}
-        {%- do unsupported.update({detail: condition ~ " and not event.op <=> 'm'"}) -%}
-    {%- endfor -%}
+    {%- set unsupported = dict(spark_cdc._debezium_unsupported('connector', dialect)) -%}
     {%- do unsupported.update({
         'source.origin: cockroachdb is read by the dialect cockroachdb': "event.source.origin = 'cockroachdb'",
         'source.connector: missing, and the columns are cells, which are not read as Debezium':
@@ -187,18 +190,21 @@
         }) -%}
     {%- endif -%}
     {#- The key of a schema change names its database. -#}
-    {%- set key_columns = 'case when event.op is not null then map_keys(' ~ spark_cdc._debezium_key('key') ~ ') end' -%}
+    {%- set key_columns = 'map_keys(row_of_key)' -%}
     {%- set transaction_id -%}
         coalesce(
             event.transaction.id, event.source.gtid, event.source.txId, case when event.status is not null then event.id end
         )
     {%- endset -%}
-    {%- set beside_event = spark_cdc._debezium_rows_of_keys() -%}
+    {#- A message of the operation m, which a program wrote into the log, is of no table. -#}
+    {%- set beside_event = dict(
+        spark_cdc._debezium_rows_of_keys(), connector="case when not event.op <=> 'm' then event.source.connector end"
+    ) -%}
     {%- if dialect != 'cloudcanal' -%}
         {%- set beside_event = dict(beside_event, **spark_cdc._debezium_known_rows()) -%}
     {%- endif -%}
     {{- return({
-        'event': 'coalesce(message.payload, named_struct(' ~ event_fields | join(', ') ~ '))',
+        'event': 'coalesce(message.payload, named_struct(\n    ' ~ event_fields | join(',\n    ') ~ '\n))',
         'beside_event': beside_event,
         'nested': "case when contains(value, '\"payload\"') or contains(value, '\\\\u') then "
             ~ spark_cdc._keys_of('payload') ~ ' end',
@@ -257,20 +263,35 @@ end
 -#}
 {%- macro _debezium_key(text) -%}
     {%- set may_be_rewritten = text ~ " rlike '[0-9][.eE]|-0'" -%}
-    {%- set json = 'case when ' ~ may_be_rewritten ~ ' then ' ~ spark_cdc._quote_numbers(text) ~ ' else ' ~ text ~ ' end' -%}
-    {%- set read = "from_json(concat('{\"key\":[', " ~ json ~ ", '],\"is_read\":true}'), 'key array<map<string,string>>, is_read boolean', "
-        ~ "map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false'))" -%}
+    {%- set read -%}
+        from_json(
+            concat(
+                '{"key":[',
+                case
+                    when {{ may_be_rewritten }} then {{ spark_cdc._quote_numbers(text) | trim | indent(20) }}
+                    else {{ text }}
+                end,
+                '],"is_read":true}'
+            ),
+            'key array<map<string,string>>, is_read boolean',
+            map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false')
+        )
+    {%- endset -%}
     {%- set names = 'case when read.is_read and size(read.key) = 1 then get(read.key, 0) end' -%}
     {%- set payload = "element_at(names, 'payload')" -%}
-    {%- set has_schema = "map_contains_key(names, 'payload') and size(names) = if(map_contains_key(names, 'schema'), 2, 1) "
-        ~ 'and coalesce(startswith(' ~ payload ~ ", '{'), true)" -%}
-    {%- set columns = 'case when ' ~ has_schema ~ ' then coalesce(from_json(' ~ payload
-        ~ ", 'map<string,string>'), map()) else names end" -%}
-    {%- set exact_columns = 'case when ' ~ may_be_rewritten ~ ' then ' ~ spark_cdc._unquoted_image('columns') ~ ' else columns end' -%}
-    {{- return(
-        'case when ' ~ spark_cdc._has_lone_surrogate(text) ~ ' then null else '
-        ~ spark_cdc._let('read', read, spark_cdc._let('names', names, spark_cdc._let('columns', columns, exact_columns))) ~ ' end'
-    ) -}}
+    {%- set columns -%}
+        case
+            when map_contains_key(names, 'payload') and size(names) = if(map_contains_key(names, 'schema'), 2, 1)
+                and coalesce(startswith({{ payload }}, '{'), true)
+                then coalesce(from_json({{ payload }}, 'map<string,string>'), map())
+            else names
+        end
+    {%- endset -%}
+    {%- set exact_columns = 'if(' ~ may_be_rewritten ~ ', ' ~ spark_cdc._unquoted_image('columns') ~ ', columns)' -%}
+case
+    when {{ spark_cdc._has_lone_surrogate(text) }} then null
+    else {{ spark_cdc._let('read', read, spark_cdc._let('names', names, spark_cdc._let('columns', columns, exact_columns))) | indent(4) }}
+end
 {%- endmacro -%}
 
 {#- Headers of the second part of a key change (there is one such header), and the key before in them. -#}
@@ -282,18 +303,21 @@ end
     {{- return('cast(get(' ~ spark_cdc._debezium_old_keys() ~ ', 0).value as string)') -}}
 {%- endmacro -%}
 
-{#-
-    The values that a delete without a row before has of its row, and that the second part of a key change has of the row
-    before.
--#}
+{#- The columns of the message's key, and of the key before in the second part of a key change. -#}
 {%- macro _debezium_rows_of_keys() -%}
-    {%- set op = 'coalesce(message.payload.op, message.op)' -%}
-    {%- set before = 'coalesce(message.payload.before, message.before)' -%}
+    {%- set keys -%}
+        transform(
+            array(
+                case when event.op is not null then key end,
+                case when event.op = 'c' and size(headers) > 0 then {{ spark_cdc._debezium_old_key() }} end
+            ),
+            text -> {{ spark_cdc._debezium_key('text') | trim | indent(12) }}
+        )
+    {%- endset -%}
     {{- return({
-        'row_of_key': 'case when ' ~ op ~ " = 'd' and coalesce(size(" ~ before ~ '), 0) < 1 then '
-            ~ spark_cdc._debezium_key('key') ~ ' end',
-        'old_row_of_key': 'case when ' ~ op ~ " = 'c' and size(headers) > 0 then "
-            ~ spark_cdc._debezium_key(spark_cdc._debezium_old_key()) ~ ' end',
+        'keys': keys,
+        'row_of_key': 'get(keys, 0)',
+        'old_row_of_key': 'get(keys, 1)',
     }) -}}
 {%- endmacro -%}
 
@@ -368,41 +392,47 @@ end
     }) -}}
 {%- endmacro -%}
 
-{#- The rows of a message without what the connector did not send. -#}
+{#-
+    The rows of a message without what the connector did not send. The whole message is searched first: few messages hold a
+    placeholder, and a lambda over every row is slow.
+-#}
 {%- macro _debezium_known_rows() -%}
-    {%- set known = {} -%}
-    {%- for name in ['before', 'after'] -%}
-        {%- set row = 'if(message.payload is null, message.' ~ name ~ ', message.payload.' ~ name ~ ')' -%}
-        {%- do known.update({'known_' ~ name: spark_cdc._debezium_without_placeholders(row)}) -%}
-    {%- endfor -%}
-    {{- return(known) -}}
-{%- endmacro -%}
-
-{#- The whole message is searched first: few messages hold a placeholder, and a lambda over every row is slow. -#}
-{%- macro _debezium_without_placeholders(image) -%}
-    {%- set known = 'map_filter(' ~ image ~ ', (name, text) -> not ' ~ spark_cdc._debezium_is_unavailable('text') ~ ')' -%}
-    {%- if spark_cdc._var('spark_cdc__debezium_unavailable_pattern') -%}
-        {{- return(known) -}}
-    {%- endif -%}
     {%- set found = ["contains(value, '\\\\u')"] -%}
     {%- for text in spark_cdc._debezium_placeholders(inside_of_value=true) -%}
-        {%- do found.append('contains(value, ' ~ text ~ ')') -%}
+        {%- do found.append('contains(value, ' ~ spark_cdc._literal(text) ~ ')') -%}
     {%- endfor -%}
-    {{- return(
-        'case\n    when ' ~ found | join('\n        or ') ~ '\n        then ' ~ known ~ '\n    else ' ~ image ~ '\nend'
-    ) -}}
+    {%- set known -%}
+        case
+            when may_lack_values
+                then transform(array(event.before, event.after), row -> map_filter(row, (name, text) -> not {# -#}
+                    {{ spark_cdc._debezium_is_unavailable('text') | indent(20) }}
+                ))
+            else array(event.before, event.after)
+        end
+    {%- endset -%}
+    {{- return({
+        'may_lack_values': 'true' if spark_cdc._var('spark_cdc__debezium_unavailable_pattern') else found | join('\n    or '),
+        'known_rows': known,
+        'known_before': 'get(known_rows, 0)',
+        'known_after': 'get(known_rows, 1)',
+    }) -}}
 {%- endmacro -%}
 
 {#- True if a text is the placeholder of a value that the connector did not send. -#}
 {%- macro _debezium_is_unavailable(text) -%}
     {#- A number without quotes may have the mark of a quoted one: see `_quote_numbers`. -#}
-    {%- set text = "ltrim('\\uFDD0', " ~ text ~ ')' -%}
-    {%- set conditions = [text ~ ' in (\n    ' ~ spark_cdc._debezium_placeholders() | join(',\n    ') ~ '\n)'] -%}
+    {%- set number = "ltrim('\\uFDD0', " ~ text ~ ')' -%}
+    {%- set list_of_bytes = "regexp_replace(" ~ text ~ ", r'[\"}]|\\x{FDD0}|\\.0|\\{\"scale\":0,\"value\":', '')" -%}
+    {%- set conditions = [
+        number ~ ' in (' ~ spark_cdc._literal_lines(spark_cdc._debezium_placeholders()) ~ ')',
+        'startswith(' ~ text ~ ", '[') and " ~ list_of_bytes ~ ' in ('
+            ~ spark_cdc._literal_lines(spark_cdc._debezium_bytes_of_placeholders()) ~ ')',
+    ] -%}
     {%- set pattern = spark_cdc._var('spark_cdc__debezium_unavailable_pattern') -%}
     {%- if pattern -%}
-        {%- do conditions.append(spark_cdc._matches_whole(text, pattern)) -%}
+        {%- do conditions.append(spark_cdc._matches_whole(number, pattern)) -%}
     {%- endif -%}
-    {{- return('coalesce(' ~ conditions | join(' or ') ~ ', false)') -}}
+    {{- return('coalesce(' ~ conditions | join('\n    or ') ~ ', false)') -}}
 {%- endmacro -%}
 
 {#- Condition: the whole text matches a project's own regular expression. -#}
@@ -411,63 +441,55 @@ end
 {%- endmacro -%}
 
 {#-
-    The connector's `unavailable.value.placeholder` in all its forms: a text, binary (base64, also that of URLs and without
-    padding, or hexadecimal), in a list, in an hstore, for uuid[] as Java's nameUUIDFromBytes, and for other lists as the list
-    of its bytes: numbers with or without a point, decimals of base64, and objects of scale and value. With `inside_of_value`
-    the result is the form in the message's own text.
+    The connector's `unavailable.value.placeholder` in its forms, as literals: a text, binary (base64, also that of URLs and
+    without padding, or hexadecimal), one of these in a list, in an hstore, and for uuid[] as Java's nameUUIDFromBytes. With
+    `inside_of_value` the result is the form in the message's own text, that of its bytes included.
 -#}
 {%- macro _debezium_placeholders(inside_of_value=false) -%}
     {%- set forms = [] -%}
     {%- for placeholder in spark_cdc._var('spark_cdc__debezium_unavailable_values') -%}
-        {%- set bytes = [] -%}
-        {%- for byte in placeholder.encode('utf-8') -%}
-            {#- Java's bytes are signed. -#}
-            {%- do bytes.append(byte - 256 if byte > 127 else byte) -%}
-        {%- endfor -%}
-        {%- set text = spark_cdc._literal(placeholder) -%}
-        {%- set base64 = 'base64(cast(' ~ text ~ ' as binary))' -%}
-        {%- set base64_url = 'translate(' ~ base64 ~ ", '+/', '-_')" -%}
-        {%- set of_binary = [base64, base64_url] -%}
-        {%- for padded in [base64, base64_url] if placeholder.encode('utf-8') | length % 3 -%}
-            {%- do of_binary.append("rtrim('=', " ~ padded ~ ')') -%}
-        {%- endfor -%}
-        {#- A byte as a decimal: two characters of base64. -#}
-        {%- set alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/' -%}
-        {%- set decimals, objects = [], [] -%}
-        {%- for byte in bytes -%}
-            {%- set unscaled = '"' ~ alphabet[byte % 256 // 4] ~ alphabet[byte % 4 * 16] ~ '=="' -%}
-            {%- do decimals.append(unscaled) -%}
-            {%- do objects.append('{"scale":0,"value":' ~ unscaled ~ '}') -%}
-        {%- endfor -%}
-        {#-
-            The fourth is the second with its numbers quoted (`_quote_numbers`). For a search in the message, the beginning of a
-            list is enough.
-        -#}
-        {%- set of_bytes, begins = [], [] -%}
-        {%- for elements in [
-            [bytes, '', ''], [bytes, '', '.0'], [decimals, '', ''], [bytes, '"\\uFDD0', '.0"'], [objects, '', ''],
-        ] -%}
-            {%- set texts = [] -%}
-            {%- for element in elements[0] -%}
-                {%- do texts.append(elements[1] ~ element ~ elements[2]) -%}
-            {%- endfor -%}
-            {%- do of_bytes.append("'[" ~ texts | join(',') ~ "]'") -%}
-            {%- do begins.append("'[" ~ texts[:3] | join(',') ~ "'") -%}
-        {%- endfor -%}
-        {%- do of_binary.extend(['lower(hex(' ~ text ~ '))', 'hex(' ~ text ~ ')']) -%}
-        {%- set md5 = 'md5(cast(' ~ text ~ ' as binary))' -%}
-        {%- set uuid = "concat_ws('-', left(" ~ md5 ~ ', 8), substr(' ~ md5 ~ ", 9, 4), concat('3', substr(" ~ md5
-            ~ ', 14, 3)), concat(translate(substr(' ~ md5 ~ ", 17, 1), '0123456789abcdef', '89ab89ab89ab89ab'), substr("
-            ~ md5 ~ ', 18, 3)), right(' ~ md5 ~ ', 12))' -%}
+        {%- set base64, hexadecimal = spark_cdc._base64(placeholder), placeholder.encode('utf-8').hex() -%}
+        {%- set base64_url = base64 | replace('+', '-') | replace('/', '_') -%}
+        {%- set uuid = spark_cdc._uuid_of_name(placeholder) -%}
+        {%- set texts = [placeholder, base64, base64_url, base64.rstrip('='), base64_url.rstrip('='), hexadecimal, hexadecimal | upper] -%}
         {%- if inside_of_value -%}
-            {%- do forms.extend([text, uuid] + of_binary + ["'[" ~ bytes[:3] | join(', ') ~ "'"] + begins[:3] + begins[4:]) -%}
+            {#- The beginning of a list is enough, and its numbers may have blanks between them. -#}
+            {%- set numbers, decimals = spark_cdc._debezium_bytes_of(placeholder) -%}
+            {%- do forms.extend(texts + [uuid]) -%}
+            {%- do forms.extend(['[' ~ numbers[:3] | join(', '), '[' ~ numbers[:3] | join(','), '[' ~ numbers[0] ~ '.0,']) -%}
+            {%- do forms.extend(['["' ~ decimals[0] ~ '",', '[{"scale":0,"value":"' ~ decimals[0] ~ '"},']) -%}
         {%- else -%}
-            {%- do forms.extend([text] + of_binary + of_bytes) -%}
-            {%- for element in [text, uuid] + of_binary -%}
-                {%- do forms.append("concat('[\"', " ~ element ~ ", '\"]')") -%}
+            {%- do forms.extend(texts) -%}
+            {%- for text in texts + [uuid] -%}
+                {%- do forms.append('["' ~ text ~ '"]') -%}
             {%- endfor -%}
-            {%- do forms.append("concat('{\"', " ~ text ~ ", '\":\"', " ~ text ~ ", '\"}')") -%}
+            {%- do forms.append('{"' ~ placeholder ~ '":"' ~ placeholder ~ '"}') -%}
         {%- endif -%}
     {%- endfor -%}
+    {{- return(forms | unique(case_sensitive=true) | list) -}}
+{%- endmacro -%}
+
+{#-
+    The placeholders as lists of their bytes, for lists of other types: numbers, and decimals of base64. A list has neither
+    quotes nor points here, nor the objects of scale and value.
+-#}
+{%- macro _debezium_bytes_of_placeholders() -%}
+    {%- set forms = [] -%}
+    {%- for placeholder in spark_cdc._var('spark_cdc__debezium_unavailable_values') -%}
+        {%- for elements in spark_cdc._debezium_bytes_of(placeholder) -%}
+            {%- do forms.append('[' ~ elements | join(',') ~ ']') -%}
+        {%- endfor -%}
+    {%- endfor -%}
     {{- return(forms) -}}
+{%- endmacro -%}
+
+{#- A text's bytes as Java's signed numbers, and each as a decimal, which has two characters of base64. -#}
+{%- macro _debezium_bytes_of(text) -%}
+    {%- set alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/' -%}
+    {%- set signed, decimals = [], [] -%}
+    {%- for byte in text.encode('utf-8') -%}
+        {%- do signed.append(byte - 256 if byte > 127 else byte) -%}
+        {%- do decimals.append(alphabet[byte // 4] ~ alphabet[byte % 4 * 16] ~ '==') -%}
+    {%- endfor -%}
+    {{- return([signed, decimals]) -}}
 {%- endmacro -%}

@@ -118,7 +118,7 @@
     {{- return({
         'event': event,
         'kind': kind,
-        'beside_event': {'row_of_key': 'case when value is null then ' ~ spark_cdc._debezium_key('key') ~ ' end'},
+        'beside_event': {'row_of_key': spark_cdc._debezium_key('key')},
         'kind_of_null': "case when size(row_of_key) > 0 then 'rows' else 'tombstone' end",
         'error_of_null': "case when (startswith(ltrim(key), '{') or startswith(key, '\\u0000')) and row_of_key is null then "
             ~ spark_cdc._error('key_missing', 'key: not a row of a key as the JSON converter writes it') ~ ' end',
@@ -130,7 +130,7 @@
         'sequence': 'cast(array() as array<decimal(20,0)>)',
         'committed_at': 'coalesce(' ~ spark_cdc._instant("nullif(event['__source_ts_us'], '0')", 'microseconds') ~ ', '
             ~ spark_cdc._instant("nullif(event['__source_ts_ms'], '0')", 'milliseconds') ~ ')',
-        'key_columns': 'map_keys(' ~ spark_cdc._debezium_key('key') ~ ')',
+        'key_columns': 'map_keys(row_of_key)',
         'column_types': spark_cdc._debezium_types(types),
         'statement': {'text': 'case when ' ~ is_ddl ~ " then event['ddl'] end"},
         'ddl': 'statement',

@@ -63,9 +63,10 @@
 {%- macro _debezium_by_connector(source, orders) -%}
     {%- set branches = [] -%}
     {%- for order, expression in orders.items() if order != 'offset' -%}
-        {%- do branches.append('when ' ~ spark_cdc._debezium_is_ordered_by(source, order) ~ ' then ' ~ expression) -%}
+        {%- set is_ordered = spark_cdc._debezium_is_ordered_by(source, order) -%}
+        {%- do branches.append('when ' ~ is_ordered ~ '\n        then ' ~ expression | trim | indent(8)) -%}
     {%- endfor -%}
-    {{- return('case ' ~ branches | join(' ') ~ ' else ' ~ orders.offset ~ ' end') -}}
+    {{- return('case\n    ' ~ branches | join('\n    ') ~ '\n    else ' ~ orders.offset ~ '\nend') -}}
 {%- endmacro -%}
 
 {#-

@@ -17,12 +17,11 @@ case
         then {{ spark_cdc._error('over_json_limits', 'more than 50,000 characters in a name or a text') }}
     when length({{ text }}) - length(translate({{ text }}, '[{', '')) > 1000
         then {{ spark_cdc._error('over_json_limits', 'more than 1,000 brackets') }}
-    when startswith(ltrim({{ text }}), '{') then case
-        -- strictly, unlike json_object_keys, which takes single quotes and raw control characters
-        when from_json({{ text }}, 'map<string,string>', {{ strictly }}) is not null
-            then {{ spark_cdc._error_of('text_after_message', spark_cdc._where_it_ended()) | indent(12) }}
-        else {{ spark_cdc._error_of('broken_json', spark_cdc._where_it_broke(text)) | indent(8) }}
-    end
+    -- strictly, unlike json_object_keys, which takes single quotes and raw control characters
+    when startswith(ltrim({{ text }}), '{') and from_json({{ text }}, 'map<string,string>', {{ strictly }}) is not null
+        then {{ spark_cdc._error_of('text_after_message', spark_cdc._where_it_ended()) | indent(8) }}
+    when startswith(ltrim({{ text }}), '{')
+        then {{ spark_cdc._error_of('broken_json', spark_cdc._where_it_broke(text)) | indent(8) }}
     when from_json(concat('{"message":', {{ text }}, ',"end":false}'), 'end boolean', {{ strictly }}).end is not null
         then {{ spark_cdc._error_of('not_an_object', spark_cdc._other_json(start)) | indent(8) }}
     else {{ spark_cdc._error_of('not_json', spark_cdc._other_text(text)) | indent(4) }}
@@ -101,13 +100,11 @@ end
 
 {%- macro _where_it_ended() -%}
 {%- set around = spark_cdc._wrappings() -%}
-concat(
-    case when strict_reading.stops and strict_reading.within = '.' then concat('byte ', strict_reading.bytes, ': ') else '' end,
-    case
-        when strict_reading.stops and strict_reading.within = '.' and strict_reading.piece = '{' then '{{ around.another_object }}'
-        else '{{ around.trailing_text }}'
-    end
-)
+case
+    when not strict_reading.stops or strict_reading.within <> '.' then '{{ around.trailing_text }}'
+    when strict_reading.piece = '{' then concat('byte ', strict_reading.bytes, ': {{ around.another_object }}')
+    else coalesce(concat('byte ', strict_reading.bytes, ': {{ around.trailing_text }}'), '{{ around.trailing_text }}')
+end
 {%- endmacro -%}
 
 {#-

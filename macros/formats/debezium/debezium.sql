@@ -315,9 +315,9 @@ end
         )
     {%- endset -%}
     {{- return({
-        'keys': keys,
-        'row_of_key': 'get(keys, 0)',
-        'old_row_of_key': 'get(keys, 1)',
+        'rows_of_keys': keys,
+        'row_of_key': 'get(rows_of_keys, 0)',
+        'old_row_of_key': 'get(rows_of_keys, 1)',
     }) -}}
 {%- endmacro -%}
 

@@ -39,10 +39,10 @@
     {{- return(lines | join(',') ~ '\n') -}}
 {%- endmacro -%}
 
-{#- A text's bytes in UTF-8 as base64. -#}
-{%- macro _base64(text) -%}
+{#- Bytes, as a list of numbers, in base64. -#}
+{%- macro _base64(bytes) -%}
     {%- set alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/' -%}
-    {%- set bytes, digits = text.encode('utf-8') | list, [] -%}
+    {%- set digits = [] -%}
     {%- for three in bytes | batch(3) -%}
         {%- set padding = 3 - three | length -%}
         {%- set number = (three + [0, 0])[0] * 65536 + (three + [0, 0])[1] * 256 + (three + [0, 0])[2] -%}
@@ -79,7 +79,7 @@
     because `[0]` costs Spark's analyzer one more walk over the whole query.
 -#}
 {%- macro _let(name, expression, body) -%}
-    {%- if expression | length + body | length > 100 -%}
+    {%- if expression | length + body | length > 90 -%}
         {{- return(
             'get(transform(\n    array(' ~ expression | indent(4) ~ '),\n    ' ~ name ~ ' -> ' ~ body | indent(4) ~ '\n), 0)'
         ) -}}

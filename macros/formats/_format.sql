@@ -62,10 +62,10 @@
 
     errors        see `_first_error`; they may read `message_kind`, which is the `kind`
     event         an expression that all others may read as `event`
-    beside_event  a mapping of further names to expressions that all others may read by these names, and that read `event` and each
-                  other in their order; not if the event calls Python
+    beside_event  a mapping of further names to expressions that all others may read by these names; each may read `event`
+                  and those before it, and `event` reads none of them; not if the event calls Python
     statement     a mapping: the `text` of an SQL statement, and the `table` and the `qualifier` (its database or schema) that it
-                  must name to be a truncate; both may be missing. All others but `event` may then read `statement` and
+                  must name to be a truncate; both may be missing. All others but these two may then read `statement` and
                   `statement_kind`, see parse/statements.sql
     nested        the keys of an object inside the message; a key that occurs twice is an error
     nested_in     the name of that object

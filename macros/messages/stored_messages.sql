@@ -9,7 +9,10 @@
     {%- set is_as_stored = keeps_loaded_at and not is_joined -%}
 {{ 'message_rows' if is_as_stored else 'raw_messages' }} as (
 
-    select *{{ ' except (loaded_at)' if not keeps_loaded_at }}
+    select
+        {%- for name in spark_cdc._message_columns() if keeps_loaded_at or name != 'loaded_at' %}
+        {{ name }}{{ ',' if not loop.last }}
+        {%- endfor %}
     from {{ relation }}
     {%- for condition in conditions | select %}
     {{ 'where' if loop.first else 'and' }} ({{ condition }})

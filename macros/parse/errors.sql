@@ -1,14 +1,24 @@
 {#-
     The error of a message or a row. While it is looked for it is one text, `code: detail`, or the code alone; `_as_error` makes
-    the struct that is stored. The detail names rules and fields, never a value of the message.
+    the struct that is stored. The detail names rules and fields, never a value of the message. A code has no colon.
 -#}
 {%- macro _error(code, detail=none) -%}
+    {%- do spark_cdc._require_code(code) -%}
     {{- return(spark_cdc._literal([code, detail] | select | join(': '))) -}}
 {%- endmacro -%}
 
 {#- An error whose detail is an SQL expression. It may contain names of columns and fields, but no values of the message. -#}
 {%- macro _error_of(code, detail) -%}
+    {%- do spark_cdc._require_code(code) -%}
     {{- return("concat_ws(': ', '" ~ code ~ "', " ~ detail ~ ')') -}}
+{%- endmacro -%}
+
+{%- macro _require_code(code) -%}
+    {%- if not modules.re.match('[a-z0-9_]+$', code | string) -%}
+        {%- do exceptions.raise_compiler_error(
+            'spark_cdc: the code of an error must be small letters, digits and _; got `' ~ code ~ '`. What follows a colon is its detail.'
+        ) -%}
+    {%- endif -%}
 {%- endmacro -%}
 
 {#- The struct of an error: `found` is the name of a column with its text, or with NULL. -#}
@@ -32,10 +42,13 @@ end
 
 {#- The error of a list in which a name occurs twice. `where` is the object that has the names. -#}
 {%- macro _name_twice_error(names, where) -%}
-    {%- set first = 'array_min(filter(' ~ names ~ ', name -> size(array_remove(' ~ names ~ ', name)) < size(' ~ names ~ ') - 1))' -%}
-    {{- return(
-        "concat(\n    'duplicate_key: ',\n    left(" ~ first ~ ', 100),\n    ' ~ spark_cdc._literal(': occurs twice in ' ~ where) ~ '\n)'
-    ) -}}
+    {%- set first = spark_cdc._let(
+        'sorted', 'array_sort(' ~ names ~ ')', 'get(filter(sorted, (name, place) -> name = get(sorted, place - 1)), 0)'
+    ) -%}
+    {{- return(spark_cdc._error_of(
+        'duplicate_key',
+        'concat(\n    left(' ~ first | indent(4) ~ ', 100),\n    ' ~ spark_cdc._literal(': occurs twice in ' ~ where) ~ '\n)'
+    )) -}}
 {%- endmacro -%}
 
 {#-
@@ -73,7 +86,7 @@ end
     {%- set condition, named = [condition, none] if condition is string else condition -%}
     {%- set error = spark_cdc._error(code, detail) -%}
     {%- if named -%}
-        {%- set error = 'concat(' ~ error | replace('{}', "', " ~ named ~ ", '") ~ ')' -%}
+        {%- set error = "concat_ws('', " ~ error | replace('{}', "', " ~ named ~ ", '") ~ ')' -%}
     {%- endif -%}
     {%- set branch = '    when ' ~ condition | trim | indent(8) -%}
     {{- return(branch ~ ('\n        then ' if branch | length + error | length > 110 else ' then ') ~ error) -}}

@@ -8,9 +8,9 @@
 -#}
 {%- macro _quote_numbers(text) -%}
     {%- set number = "-?(?:0|[1-9][0-9]*+)(?:\\.[0-9]++)?(?:[eE][+-]?[0-9]++)?(?![0-9.eE+-])" -%}
-    {%- set mark = '\\x{FDD0}|' -%}
-    {%- set marks_doubled = 'if(' ~ text ~ " rlike r'" ~ mark ~ "\\\\u[fF][dD]{2}0', regexp_replace(" ~ text ~ ", r'" ~ mark
-        ~ "(?<!\\\\)((?:\\\\\\\\)*+)\\\\u[fF][dD]{2}0', '$1\\uFDD0\\uFDD0'), " ~ text ~ ')' -%}
+    {%- set mark = '\\x{FDD0}' -%}
+    {%- set marks_doubled = 'if(' ~ text ~ " rlike r'" ~ mark ~ "|\\\\u[fF][dD]{2}0', regexp_replace(" ~ text ~ ", r'" ~ mark
+        ~ "|(?<!\\\\)((?:\\\\\\\\)*+)\\\\u[fF][dD]{2}0', '$1\\uFDD0\\uFDD0'), " ~ text ~ ')' -%}
 regexp_replace(
     {{ marks_doubled }},
     r'(?s)\G({{ spark_cdc._whole_numbers_and_texts() }})({{ number }})',

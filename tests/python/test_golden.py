@@ -514,7 +514,7 @@ def given_codes() -> set[str]:
                 columns={"id": "int"},
             )
             sql += library.call("decoded", "raw", format_name, dialect)
-            codes.update(code for code in made if f"'{code}" in sql)
+            codes.update(code for code in made if re.search(rf"'{code}[:']", sql))
     return codes
 
 

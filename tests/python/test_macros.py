@@ -58,8 +58,14 @@ def test_every_format_writes_every_query(library: MacroLibrary) -> None:
                 assert query.lstrip().startswith("with ")
 
 
-# Their documents are read by Python functions, whose calls are long.
-LONG_LINES = ("drs_mongodb", "debezium_mongodb")
+# The longest line of a compiled messages model; more for these, so that none gets longer.
+LONGEST_LINE = 400
+LONGER_LINES = {
+    ("dataworks", "oms"): 860, ("maxwell", "nulls_left_out"): 710, ("debezium", "cockroachdb"): 590,
+    ("debezium", "flat"): 410, ("shareplex", "shareplex"): 510, ("shareplex", "flink"): 510,
+    ("goldengate", "row"): 450, ("oms", "extended"): 430, ("drs_mongodb", "drs_mongodb"): 740,
+    ("debezium_mongodb", "debezium_mongodb"): 1310,
+}  # fmt: skip
 TEN_COLUMNS = {
     "id": "bigint", "code": "string", "amount": "decimal(20,4)", "created_at": "timestamp_ntz", "note": "string",
     "state": "int", "score": "double", "kind": "string", "email": "string", "qty": "int",
@@ -67,9 +73,10 @@ TEN_COLUMNS = {
 
 
 def test_compiled_messages_have_lines_to_read(library: MacroLibrary) -> None:
-    for name in library.formats():
-        if name not in LONG_LINES:
-            assert longest_line(library.call("messages", "raw", name)) <= 400, name
+    for name, dialects in library.formats().items():
+        for dialect in dialects:
+            longest = longest_line(library.call("messages", "raw", name, dialect))
+            assert longest <= LONGER_LINES.get((name, dialect), LONGEST_LINE), (name, dialect)
 
 
 @pytest.mark.parametrize("name", ["canal", "maxwell", "kafka_river_canal", "dms"])
@@ -86,7 +93,7 @@ def longest_line(query: str) -> int:
 
 @pytest.mark.parametrize("text", ["__debezium_unavailable_value", "a", "ab", "abc", "\u00fc\u20ac", "/?>>~~"])
 def test_forms_of_a_text_are_those_of_other_tools(library: MacroLibrary, text: str) -> None:
-    assert library.call("_base64", text) == base64.b64encode(text.encode()).decode()
+    assert library.call("_base64", list(text.encode())) == base64.b64encode(text.encode()).decode()
     digest = bytearray(hashlib.md5(text.encode(), usedforsecurity=False).digest())
     digest[6], digest[8] = digest[6] & 0x0F | 0x30, digest[8] & 0x3F | 0x80
     assert library.call("_uuid_of_name", text) == str(uuid.UUID(bytes=bytes(digest)))

@@ -20,7 +20,7 @@
 {%- endmacro -%}
 
 {#-
-    Why messages of a connector are not read as Debezium's: a mapping of details to conditions on its name, NULL if the message
+    Why messages of a connector are not read as Debezium's: rules of `_first_error` on its name, which is NULL if the message
     names no connector. Cells are objects around each value; between them a bare null means that the value was not changed.
 -#}
 {%- macro _debezium_unsupported(connector, dialect) -%}

@@ -189,7 +189,6 @@
                 may_truncate ~ " and startswith(statement_kind, 'truncate')",
         }) -%}
     {%- endif -%}
-    {#- The key of a schema change names its database. -#}
     {%- set key_columns = 'map_keys(row_of_key)' -%}
     {%- set transaction_id -%}
         coalesce(
@@ -303,7 +302,10 @@ end
     {{- return('cast(get(' ~ spark_cdc._debezium_old_keys() ~ ', 0).value as string)') -}}
 {%- endmacro -%}
 
-{#- The columns of the message's key, and of the key before in the second part of a key change. -#}
+{#-
+    The columns of the message's key, and of the key before in the second part of a key change. The key of a schema change names
+    its database, and no row.
+-#}
 {%- macro _debezium_rows_of_keys() -%}
     {%- set keys -%}
         transform(
@@ -422,7 +424,7 @@ end
 {%- macro _debezium_is_unavailable(text) -%}
     {#- A number without quotes may have the mark of a quoted one: see `_quote_numbers`. -#}
     {%- set number = "ltrim('\\uFDD0', " ~ text ~ ')' -%}
-    {%- set list_of_bytes = "regexp_replace(" ~ text ~ ", r'[\"}]|\\x{FDD0}|\\.0|\\{\"scale\":0,\"value\":', '')" -%}
+    {%- set list_of_bytes = "regexp_replace(" ~ text ~ ", r'\\.0(?=[\",\\]])|[\"}]|\\x{FDD0}|\\{\"scale\":0,\"value\":', '')" -%}
     {%- set conditions = [
         number ~ ' in (' ~ spark_cdc._literal_lines(spark_cdc._debezium_placeholders()) ~ ')',
         'startswith(' ~ text ~ ", '[') and " ~ list_of_bytes ~ ' in ('
@@ -441,14 +443,14 @@ end
 {%- endmacro -%}
 
 {#-
-    The connector's `unavailable.value.placeholder` in its forms, as literals: a text, binary (base64, also that of URLs and
+    The connector's `unavailable.value.placeholder` in its forms: a text, binary (base64, also that of URLs and
     without padding, or hexadecimal), one of these in a list, in an hstore, and for uuid[] as Java's nameUUIDFromBytes. With
     `inside_of_value` the result is the form in the message's own text, that of its bytes included.
 -#}
 {%- macro _debezium_placeholders(inside_of_value=false) -%}
     {%- set forms = [] -%}
     {%- for placeholder in spark_cdc._var('spark_cdc__debezium_unavailable_values') -%}
-        {%- set base64, hexadecimal = spark_cdc._base64(placeholder), placeholder.encode('utf-8').hex() -%}
+        {%- set base64, hexadecimal = spark_cdc._base64(placeholder.encode('utf-8') | list), placeholder.encode('utf-8').hex() -%}
         {%- set base64_url = base64 | replace('+', '-') | replace('/', '_') -%}
         {%- set uuid = spark_cdc._uuid_of_name(placeholder) -%}
         {%- set texts = [placeholder, base64, base64_url, base64.rstrip('='), base64_url.rstrip('='), hexadecimal, hexadecimal | upper] -%}
@@ -483,13 +485,12 @@ end
     {{- return(forms) -}}
 {%- endmacro -%}
 
-{#- A text's bytes as Java's signed numbers, and each as a decimal, which has two characters of base64. -#}
+{#- A text's bytes as Java's signed numbers, and each as a decimal in base64. -#}
 {%- macro _debezium_bytes_of(text) -%}
-    {%- set alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/' -%}
     {%- set signed, decimals = [], [] -%}
     {%- for byte in text.encode('utf-8') -%}
         {%- do signed.append(byte - 256 if byte > 127 else byte) -%}
-        {%- do decimals.append(alphabet[byte // 4] ~ alphabet[byte % 4 * 16] ~ '==') -%}
+        {%- do decimals.append(spark_cdc._base64([byte])) -%}
     {%- endfor -%}
     {{- return([signed, decimals]) -}}
 {%- endmacro -%}

@@ -55,7 +55,7 @@
     {%- set types = "from_json(" ~ schema ~ ", 'fields array<struct<field: string, type: string, name: string, "
         ~ "parameters: struct<scale: string>>>').fields" -%}
     {%- set table_name -%}
-        coalesce(event['__table'], event['__source_table'], case when {{ kind }} = 'rows' then {# -#}
+        coalesce(event['__table'], event['__source_table'], case when message_kind = 'rows' then {# -#}
             try_element_at(split(coalesce({{ schema_name }}, topic), r'\.'), -1) end)
     {%- endset -%}
     {#-
@@ -63,7 +63,7 @@
         null value alike, so that a delete finds the table of its row. If the record names a schema, that part of the topic is
         the schema.
     -#}
-    {%- set is_row = '(value is null or ' ~ kind ~ " = 'rows')" -%}
+    {%- set is_row = "(value is null or message_kind = 'rows')" -%}
     {%- set database_of_topic = 'case when ' ~ is_row ~ " and topic like '%.%.%' and coalesce(event['__schema'], event['__source_schema']) "
         ~ "is null then element_at(split(topic, r'\\.'), -2) end" -%}
     {%- set is_envelope = "map_contains_key(event, 'op') and map_contains_key(event, 'source') and map_contains_key(event, 'after')" -%}

@@ -22,21 +22,12 @@
     {{- return((text ~ '.').splitlines() | length > 1) -}}
 {%- endmacro -%}
 
-{%- macro _literals(texts) -%}
+{%- macro _literals(texts, between=', ') -%}
     {%- set literals = [] -%}
     {%- for text in texts -%}
         {%- do literals.append(spark_cdc._literal(text)) -%}
     {%- endfor -%}
-    {{- return(literals | join(', ')) -}}
-{%- endmacro -%}
-
-{#- Literals below each other, for a list that is too long for a line. -#}
-{%- macro _literal_lines(texts) -%}
-    {%- set lines = [] -%}
-    {%- for text in texts -%}
-        {%- do lines.append('\n    ' ~ spark_cdc._literal(text)) -%}
-    {%- endfor -%}
-    {{- return(lines | join(',') ~ '\n') -}}
+    {{- return(literals | join(between)) -}}
 {%- endmacro -%}
 
 {#- Bytes, as a list of numbers, in base64. -#}

@@ -32,13 +32,14 @@ row_faults as (
             {%- if rows.op_columns_of_others %}
             {{ spark_cdc._when_op_column_of_others(declared) }}
             {%- endif %}
-            when {{ spark_cdc._has_duplicate_column('image') }} then {{ spark_cdc._name_twice_error('map_keys(image)', 'the row') }}
-            when {{ spark_cdc._has_duplicate_column('before') }} then {# -#}
-                {{ spark_cdc._name_twice_error('map_keys(before)', 'the row before') }}
+            when {{ spark_cdc._has_duplicate_column('image') }}
+                then {{ spark_cdc._name_twice_error('map_keys(image)', 'the row') | indent(16) }}
+            when {{ spark_cdc._has_duplicate_column('before') }}
+                then {{ spark_cdc._name_twice_error('map_keys(before)', 'the row before') | indent(16) }}
             {%- if rows.no_value and not declared %}
             {%- set is_no_value = rows.no_value | replace('{}', 'text') %}
-            when exists(map_values(image), text -> {{ is_no_value }}) or exists(map_values(before), text -> {{ is_no_value }}) then {# -#}
-                {{ spark_cdc._error_of('invalid_value', spark_cdc._names_of_no_values(is_no_value)) }}
+            when exists(map_values(image), text -> {{ is_no_value }}) or exists(map_values(before), text -> {{ is_no_value }})
+                then {{ spark_cdc._error_of('invalid_value', spark_cdc._names_of_no_values(is_no_value)) }}
             {%- endif %}
         end as fault
     from {{ spark_cdc._last_changes(fmt) }}

@@ -1,6 +1,6 @@
 {#-
-    The error of a message or a row. While it is looked for it is one text, `code: detail`, or the code alone; `_as_error` makes
-    the struct that is stored. The detail names rules and fields, never a value of the message. A code has no colon.
+    The error of a message or a row. While a query looks for it, it is one text, `code: detail`, or only the code; `_as_error`
+    makes the struct that is stored. The detail names rules and fields, never a value of the message. A code has no colon.
 -#}
 {%- macro _error(code, detail=none) -%}
     {%- do spark_cdc._require_code(code) -%}
@@ -63,11 +63,8 @@ end
     {%- set found, branches = [], [] -%}
     {%- for code, rules in errors.items() -%}
         {%- if code == 'fault' -%}
-            {%- if branches -%}
-                {%- do found.append('case\n' ~ branches | join('\n') ~ '\nend') -%}
-            {%- endif -%}
+            {%- do found.extend([spark_cdc._case_of(branches), rules | trim]) -%}
             {%- do branches.clear() -%}
-            {%- do found.append(rules | trim) -%}
         {%- else -%}
             {#- A project's own format may give a condition without a detail. -#}
             {%- for detail, condition in ({none: rules} if rules is string else rules).items() -%}
@@ -75,10 +72,12 @@ end
             {%- endfor -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- if branches -%}
-        {%- do found.append('case\n' ~ branches | join('\n') ~ '\nend') -%}
-    {%- endif -%}
-    {{- return(found | join(',\n')) -}}
+    {%- do found.append(spark_cdc._case_of(branches)) -%}
+    {{- return(found | select | join(',\n')) -}}
+{%- endmacro -%}
+
+{%- macro _case_of(branches) -%}
+    {{- return('case\n' ~ branches | join('\n') ~ '\nend' if branches else none) -}}
 {%- endmacro -%}
 
 {#- The branch of a CASE for one rule of `_first_error`. -#}

@@ -101,9 +101,12 @@ end
 {%- macro _where_it_ended() -%}
 {%- set around = spark_cdc._wrappings() -%}
 case
-    when not strict_reading.stops or strict_reading.within <> '.' then '{{ around.trailing_text }}'
-    when strict_reading.piece = '{' then concat('byte ', strict_reading.bytes, ': {{ around.another_object }}')
-    else coalesce(concat('byte ', strict_reading.bytes, ': {{ around.trailing_text }}'), '{{ around.trailing_text }}')
+    when strict_reading.stops and strict_reading.within = '.' then concat(
+        'byte ',
+        strict_reading.bytes,
+        if(strict_reading.piece = '{', ': {{ around.another_object }}', ': {{ around.trailing_text }}')
+    )
+    else '{{ around.trailing_text }}'
 end
 {%- endmacro -%}
 

@@ -99,6 +99,13 @@ def test_forms_of_a_text_are_those_of_other_tools(library: MacroLibrary, text: s
     assert library.call("_uuid_of_name", text) == str(uuid.UUID(bytes=bytes(digest)))
 
 
+@pytest.mark.parametrize("macro", ["_error", "_error_of"])
+def test_a_code_has_no_colon(library: MacroLibrary, macro: str) -> None:
+    sentence = "spark_cdc: the code of an error must be small letters, digits and _; got `a: b`. What follows"
+    with pytest.raises(CompilerError, match=re.escape(sentence)):
+        library.call(macro, "a: b", "'c'")
+
+
 def test_a_query_makes_its_format_once(repository: Path) -> None:
     """All that reads a format has it as one argument, `fmt`."""
     library = MacroLibrary(repository)

@@ -253,3 +253,5 @@ def test_a_query_has_each_pattern_once(library: MacroLibrary) -> None:
     for name in library.formats():
         query = library.call("messages", "raw", name)
         assert query.count("TRUNCATE\\b\\s*(?:TABLE") <= 1, name
+        statements = query.partition("statements as (")[2].partition("checked as (")[0]
+        assert max(map(len, statements.split("\n"))) <= 400, name

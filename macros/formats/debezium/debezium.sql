@@ -142,7 +142,7 @@
         end
     {%- endset -%}
     {%- set ddl_fault = 'case when ' ~ may_truncate ~ ' then ' ~ spark_cdc._statement_fault('ddl') ~ ' end' -%}
-    {%- set unsupported = dict(spark_cdc._debezium_unsupported('connector', dialect)) -%}
+    {%- set unsupported = spark_cdc._debezium_unsupported('connector', dialect) -%}
     {%- do unsupported.update({
         'source.origin: cockroachdb is read by the dialect cockroachdb': "event.source.origin = 'cockroachdb'",
         'source.connector: missing, and the columns are cells, which are not read as Debezium':
@@ -425,10 +425,11 @@ end
     {#- A number without quotes may have the mark of a quoted one: see `_quote_numbers`. -#}
     {%- set number = "ltrim('\\uFDD0', " ~ text ~ ')' -%}
     {%- set list_of_bytes = "regexp_replace(" ~ text ~ ", r'\\.0(?=[\",\\]])|[\"}]|\\x{FDD0}|\\{\"scale\":0,\"value\":', '')" -%}
+    {%- set texts = spark_cdc._literals(spark_cdc._debezium_placeholders(), ',\n    ') -%}
+    {%- set lists = spark_cdc._literals(spark_cdc._debezium_bytes_of_placeholders(), ',\n    ') -%}
     {%- set conditions = [
-        number ~ ' in (' ~ spark_cdc._literal_lines(spark_cdc._debezium_placeholders()) ~ ')',
-        'startswith(' ~ text ~ ", '[') and " ~ list_of_bytes ~ ' in ('
-            ~ spark_cdc._literal_lines(spark_cdc._debezium_bytes_of_placeholders()) ~ ')',
+        number ~ ' in (\n    ' ~ texts ~ '\n)',
+        'startswith(' ~ text ~ ", '[') and " ~ list_of_bytes ~ ' in (\n    ' ~ lists ~ '\n)',
     ] -%}
     {%- set pattern = spark_cdc._var('spark_cdc__debezium_unavailable_pattern') -%}
     {%- if pattern -%}
@@ -443,9 +444,9 @@ end
 {%- endmacro -%}
 
 {#-
-    The connector's `unavailable.value.placeholder` in its forms: a text, binary (base64, also that of URLs and
-    without padding, or hexadecimal), one of these in a list, in an hstore, and for uuid[] as Java's nameUUIDFromBytes. With
-    `inside_of_value` the result is the form in the message's own text, that of its bytes included.
+    The connector's `unavailable.value.placeholder` in its forms: a text, binary (base64, also that of URLs and without padding,
+    or hexadecimal), one of these in a list, in an hstore, and for uuid[] as Java's nameUUIDFromBytes. With `inside_of_value` the
+    result is the form in the message's own text, that of its bytes included.
 -#}
 {%- macro _debezium_placeholders(inside_of_value=false) -%}
     {%- set forms = [] -%}

@@ -117,7 +117,7 @@
         relation, fmt, table, key, reading.columns, database, schema, messages, raw_columns, time_zone, appends
     ), reading) -%}
     {%- do spark_cdc._require_functions('changes', format, query) -%}
-    {{- return(query) -}}
+    {{- return(spark_cdc._with_short_lines(query)) -}}
 {%- endmacro -%}
 
 {#- If the messages model reads another format, all messages would be errors; with another dialect some values might be wrong. -#}

@@ -41,7 +41,7 @@
     {%- endif -%}
     {%- set query = adapter.dispatch('messages', 'spark_cdc')(relation, fmt, raw_columns, topics) -%}
     {%- do spark_cdc._require_functions('messages', format, query) -%}
-    {{- return(query) -}}
+    {{- return(spark_cdc._with_short_lines(query)) -}}
 {%- endmacro -%}
 
 {%- macro default__messages(relation, fmt, raw_columns, topics=none) -%}

@@ -63,7 +63,8 @@
     {%- for column in columns -%}
         {%- do types.extend(spark_cdc._debezium_types_against(column.encoding)) -%}
     {%- endfor -%}
-    {%- set types = types | unique | map('replace', '.', '[.]') | list -%}
+    {%- set last_names = types | map('replace', 'io.debezium.', '') | map('replace', 'org.apache.kafka.connect.', '')
+        | map('replace', 'data.', '') | map('replace', 'time.', '') | unique | join('|') -%}
     {%- set numbers, has_dates = [], columns | selectattr('family', 'equalto', 'date') | list | length > 0 -%}
     {%- for column in columns if column.family not in ['string', 'variant', 'timestamp', 'timestamp_ntz'] -%}
         {%- do numbers.extend([spark_cdc._text_in('image', column), spark_cdc._text_in('before', column)]) -%}
@@ -71,8 +72,7 @@
     {%- set in_quotes = "contains(value, concat('\"', text, '\"')) or contains(key, concat('\"', text, '\"'))" -%}
     {%- set conditions = [
         'size(column_types) > 0' if has_dates else
-            "array_join(map_values(column_types), ' ') rlike r'(?:^| )(?:(?:" ~ types | join('|')
-            ~ ")(?![A-Za-z])|io[.]debezium[.]time[.](?:Structured|Iso))'",
+            "array_join(map_values(column_types), ' ') rlike r'(?:^|[ .])(?:(?:" ~ last_names ~ ")(?![A-Za-z])|Structured|Iso)'",
         'size(headers) > 0',
         "contains(value, '\\\\u00')",
         "exists(map_values(image), text -> startswith(text, '{'))",
@@ -114,6 +114,11 @@
             else text
         end
     {%- endset -%}
+    {%- if 'own_number' in branches -%}
+        {%- set branches = spark_cdc._let('unscaled', spark_cdc._debezium_unscaled_of_text(), spark_cdc._let(
+            'own_number', spark_cdc._debezium_unscaled('unscaled.value', 'unscaled.scale'), branches
+        )) -%}
+    {%- endif -%}
     {{- return(spark_cdc._let('type', "coalesce(column_types[name], '')", spark_cdc._let(
         'name_pattern', spark_cdc._debezium_name_patterns(columns) ~ '[name]', spark_cdc._let(
             'is_bare', spark_cdc._debezium_is_bare(bytes), branches
@@ -211,7 +216,8 @@
         case
             {%- if whole and dialect != 'cloudcanal' %}
             when startswith(text, '{') and name in ({{ spark_cdc._literals(whole) }})
-                then {{ spark_cdc._debezium_whole_number() }}
+                {#- Oracle's NUMBER without a scale: a value with a scale above 0 is not read. #}
+                then case when unscaled.scale rlike '^(?:0|-[0-9]{1,2})$' then cast(try_cast(own_number as decimal(38,0)) as string) end
             {%- endif %}
             when octet_length(text) % 4 <> 0 or is_bare then text
             when type = '' and not ({{ untyped }}) then text
@@ -450,12 +456,10 @@
     {%- endif -%}
     {%- set number -%}
         case
-            when startswith(text, '{') and not {{ is_decimal }} then {{ spark_cdc._let(
-                'own', spark_cdc._debezium_own_scale('text'), spark_cdc._debezium_unscaled('own.value', 'own.scale')
-            ) }}
+            when startswith(text, '{') then case when not {{ is_decimal }} then own_number end
             when type = '' and ({{ is_not_base64 }}) then text
             when is_bare then case when type not in ('bytes', 'io.debezium.data.Bits') then text end
-            when {{ is_decimal }} then case when not is_bare then {{ spark_cdc._debezium_unscaled('text', scale) }} end
+            when {{ is_decimal }} then own_number
             when type = 'io.debezium.data.Bits' then case when not is_bare then {{ spark_cdc._unsigned_integer('text', 'bits') }} end
             when type not in ('', 'bytes') then text
         end
@@ -473,12 +477,19 @@
     {{- return('from_json(regexp_extract(' ~ text ~ ", r'" ~ object ~ "', 0), 'scale string, value string')") -}}
 {%- endmacro -%}
 
-{#- Oracle's NUMBER without a scale, in a column of whole numbers: a value with a scale above 0 is not read. -#}
-{%- macro _debezium_whole_number() -%}
-    {%- set number = 'cast(try_cast(' ~ spark_cdc._debezium_unscaled('own.value', 'own.scale') ~ ' as decimal(38,0)) as string)' -%}
-    {{- return(spark_cdc._let(
-        'own', spark_cdc._debezium_own_scale('text'), "case when own.scale rlike '^(?:0|-[0-9]{1,2})$' then " ~ number ~ ' end'
-    )) -}}
+{#-
+    The `value` of a text that is base64 of a number without its point, and the number's `scale`: as the object says, or else as
+    the type does. NULL for another text.
+-#}
+{%- macro _debezium_unscaled_of_text() -%}
+    {%- set pair -%}
+        case
+            when startswith(text, '{') then {{ spark_cdc._debezium_own_scale('text') }}
+            when {{ spark_cdc._debezium_is_decimal('type') }} and not is_bare
+                then named_struct('scale', {{ spark_cdc._debezium_scale('type') }}, 'value', text)
+        end
+    {%- endset -%}
+    {{- return(pair) -}}
 {%- endmacro -%}
 
 {#- base64 of a number without its point -> the text of the number. 5E--2 is 5E2. -#}

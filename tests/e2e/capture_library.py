@@ -148,9 +148,7 @@ class Life:
 
     def insert(self, table: str, **row: Any) -> None:
         marks = ", ".join(["%s"] * len(row))
-        self.cursor.execute(
-            f"insert into {table} ({', '.join(row)}) values ({marks})", list(row.values())
-        )
+        self.cursor.execute(f"insert into {table} ({', '.join(row)}) values ({marks})", list(row.values()))
 
     def run(self, sql: str, *values: Any) -> None:
         self.cursor.execute(sql, list(values) or None)
@@ -196,7 +194,9 @@ class Life:
         for number in range(1, 17):
             self.insert("authors", author_id=number, full_name=PEOPLE[number], born_year=chance.choice([None, *range(1900, 2000, 7)]),
                         about=chance.choice([None, "", "Writes at night.", "Lives in 北海.\nHas a cat."]))  # fmt: skip
-        for number, name in enumerate(("fiction", "history", "nature", "cooking", "travel", "poetry", "technology", "children"), 1):
+        for number, name in enumerate(
+            ("fiction", "history", "nature", "cooking", "travel", "poetry", "technology", "children"), 1
+        ):
             self.insert("subjects", subject_id=number, name=name)
         for _ in range(22):
             self.new_title()
@@ -240,9 +240,19 @@ class Life:
                     details=chance.choice([None, '{"pages": 320, "weight_kg": 0.410}', '{"series": {"name": "Harbours", "no": 2}}']))  # fmt: skip
         self.titles.append(number)
         for author in chance.sample(range(1, 17), chance.choice([1, 1, 2])):
-            self.insert("title_authors", title_id=number, author_id=author, role=chance.choice(["author", "editor", "translator"]))
+            self.insert(
+                "title_authors",
+                title_id=number,
+                author_id=author,
+                role=chance.choice(["author", "editor", "translator"]),
+            )
         for subject in chance.sample(range(1, 9), chance.choice([1, 2])):
-            self.insert("title_subjects", title_id=number, subject_id=subject, weight=chance.choice([0.1, 0.5, 1.0, 1 / 3]))
+            self.insert(
+                "title_subjects",
+                title_id=number,
+                subject_id=subject,
+                weight=chance.choice([0.1, 0.5, 1.0, 1 / 3]),
+            )
         for _ in range(chance.choice([1, 1, 2])):
             self.copies += 1
             self.insert("copies", copy_id=self.copies, title_id=number, branch_id=chance.randrange(1, 5), barcode=f"LB{self.copies:06d}",
@@ -280,7 +290,10 @@ class Life:
         )
         if unpaid:
             member, amount = self.chance.choice(unpaid)
-            self.run("update fines set is_paid = true where not is_paid and loan_id in (select loan_id from loans where member_id = %s)", member)
+            self.run(
+                "update fines set is_paid = true where not is_paid and loan_id in (select loan_id from loans where member_id = %s)",
+                member,
+            )
             self.insert("payments", payment_id=self.uuid(), member_id=member, amount=amount * Decimal("1.0125"), paid_at=self.local(),
                         method=self.chance.choice(["card", "cash"]))  # fmt: skip
 
@@ -321,7 +334,9 @@ class Life:
         self.new_title()
         self.commit()
         # Keys change, also a part of one.
-        self.run("update settings set name = 'message_of_the_day', changed_at = %s where name = 'motd'", self.now)
+        self.run(
+            "update settings set name = 'message_of_the_day', changed_at = %s where name = 'motd'", self.now
+        )
         self.run("update opening_hours set weekday = 6 where branch_id = 2 and weekday = 4")
         self.commit()
         # One statement, several rows.
@@ -335,9 +350,15 @@ class Life:
         self.run("alter table members add column phone varchar(30)")
         self.commit()
         for member in chance.sample(self.members, 5):
-            self.run("update members set phone = %s where member_id = %s", f"+46 8 {chance.randrange(10**6)}", member)
+            self.run(
+                "update members set phone = %s where member_id = %s",
+                f"+46 8 {chance.randrange(10**6)}",
+                member,
+            )
         self.run("update members set status = 'left', email = null where member_id = 1003")
-        self.run("update branches set is_open = true, address = '{\"city\": \"Klein-Aue\"}' where branch_id = 3")
+        self.run(
+            'update branches set is_open = true, address = \'{"city": "Klein-Aue"}\' where branch_id = 3'
+        )
         self.commit()
         self.run("update authors set about = about || %s where about <> ''", " Reads here in May.")
         self.run("update publishers set country = 'NO' where publisher_id = 2")
@@ -355,7 +376,11 @@ class Life:
         self.commit()
 
     def mark(self, text: str) -> None:
-        self.run("update settings set value = %s, changed_at = %s where name = 'nothing'", json.dumps(text), self.now)
+        self.run(
+            "update settings set value = %s, changed_at = %s where name = 'nothing'",
+            json.dumps(text),
+            self.now,
+        )
         self.commit()
 
     def rows(self) -> Iterable[dict[str, Any]]:
@@ -425,7 +450,12 @@ def arrived(broker: Broker, last: str) -> list[dict[str, Any]]:
     from pyspark.sql import SparkSession
 
     jars = ",".join(str(REPOSITORY / ".jars" / name) for name in KAFKA_JARS)
-    spark = SparkSession.builder.master("local[2]").config("spark.jars", jars).config("spark.ui.showConsoleProgress", "false").getOrCreate()
+    spark = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.jars", jars)
+        .config("spark.ui.showConsoleProgress", "false")
+        .getOrCreate()
+    )
     until, before = time.monotonic() + 120, -1
     while time.monotonic() < until:
         rows = (
@@ -434,7 +464,15 @@ def arrived(broker: Broker, last: str) -> list[dict[str, Any]]:
             .option("subscribePattern", r"library\..*")
             .option("includeHeaders", "true")
             .load()
-            .selectExpr("topic", "partition", "offset", "unix_millis(timestamp) as timestamp", "key", "headers", "value")
+            .selectExpr(
+                "topic",
+                "partition",
+                "offset",
+                "unix_millis(timestamp) as timestamp",
+                "key",
+                "headers",
+                "value",
+            )
             .orderBy("timestamp", "topic", "partition", "offset")
             .collect()
         )

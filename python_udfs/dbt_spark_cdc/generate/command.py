@@ -98,9 +98,9 @@ def generate(
 ) -> None:
     """Write the dbt files for the tables in FILES of messages: sources, models, tests, descriptions.
 
-    A line of a file is a message, as decode reads it. Without FILES the newest messages of the raw table or of
-    the landing model are read, with the profile of the dbt project. Keys and types are those that the messages name;
-    where they name none, the values decide, and the file says that it is a guess.
+    A line of a file is a message, as decode reads it. Without FILES the newest messages of the raw table or
+    the landing model are read, with the profile of the dbt project. Keys and types are those that the
+    messages name; where they name none, the values decide, and the file says that it is a guess.
 
     Run it again with newer messages: it adds new tables and columns, and keeps what you edited or deleted.
 
@@ -122,7 +122,9 @@ def generate(
         ) from None
     try:
         generator = Generator(
-            library_of(variables), Options(format_, dialect), Target(project, source, raw_table, routes, landing)
+            library_of(variables),
+            Options(format_, dialect),
+            Target(project, source, raw_table, routes, landing),
         )
         topics = (
             generator.topics([source_of(file) for file in files], files)

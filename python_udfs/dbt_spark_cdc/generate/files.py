@@ -141,9 +141,7 @@ def _refs(models: Sequence[str], indent: str | None = None) -> str:
 
 
 def _raw(plan: Plan) -> str:
-    return (
-        f"ref('{plan.raw_table}')" if plan.is_landed else f"source('{plan.source}', '{plan.raw_table}')"
-    )
+    return f"ref('{plan.raw_table}')" if plan.is_landed else f"source('{plan.source}', '{plan.raw_table}')"
 
 
 def _format(plan: Plan) -> str:

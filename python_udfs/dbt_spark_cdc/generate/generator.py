@@ -121,11 +121,12 @@ def _require_landing(project: Path, name: str) -> None:
     files = sorted((project / "models").glob(f"**/{name}.sql"))
     if not files:
         raise UsageError(
-            f"option --landing must be a model of the project that lands the messages; got `{name}`, and there "
-            f"is no {name}.sql under {project / 'models'}. Write it first: docs/how-to/land-a-topic.md."
+            f"option --landing must be a model of the project that lands the messages; got `{name}`, and "
+            f"there is no {name}.sql under {project / 'models'}. Write it first: docs/how-to/land-a-topic.md."
         )
     if not LANDS.search(files[0].read_text(encoding="utf-8")):
         raise UsageError(
-            "option --landing must be a model that calls spark_cdc.kafka_messages or spark_cdc.file_messages; "
-            f"got {files[0].relative_to(project).as_posix()}. To read another table, name it with --raw-table."
+            "option --landing must be a model that calls spark_cdc.kafka_messages or "
+            f"spark_cdc.file_messages; got {files[0].relative_to(project).as_posix()}. To read another table, "
+            "name it with --raw-table."
         )

@@ -35,7 +35,8 @@ def newest(
     except DbtError as error:
         option, what = ("--landing", "model") if is_landed else ("--raw-table", "raw table")
         raise UsageError(
-            f"option {option} must be a {what} that dbt can read, or FILES must be given; got {table}: {error}"
+            f"option {option} must be a {what} that dbt can read, or FILES must be given; got {table}: "
+            f"{error}"
         ) from None
     has_headers = any(
         column["name"] == "headers" and column["type"].startswith(HEADERS) for column in columns

@@ -127,6 +127,6 @@ def _require_landing(project: Path, name: str) -> None:
     if not LANDS.search(files[0].read_text(encoding="utf-8")):
         raise UsageError(
             "option --landing must be a model that calls spark_cdc.kafka_messages or "
-            f"spark_cdc.file_messages; got {files[0].relative_to(project).as_posix()}. To read another table, "
-            "name it with --raw-table."
+            f"spark_cdc.file_messages; got {files[0].relative_to(project).as_posix()}. To read another "
+            "table, name it with --raw-table."
         )

@@ -52,6 +52,8 @@ class Typed:
     def __init__(self, project: Project) -> None:
         self.project = project
         self.kinds: list[str] = []
+        # What the page says and a command does not, of all commands: one run is long.
+        self.differences: list[Any] = []
 
     def type(self, command: str, printed: str) -> None:
         """Run a command, and see that it prints what the page says."""
@@ -81,14 +83,15 @@ class Typed:
         assert run.result.success and not bad, run.failure or bad
         shown = dict(PRINTED.findall(printed))
         assert shown
-        assert shown == {name: run.messages[name] for name in shown}
+        self._must_be(arguments, shown, {name: run.messages.get(name) for name in shown})
         counts = [
             sum(status in those for status in run.statuses.values())
             for those in (("success", "pass"), ("warn",), ("no-op",))
         ]
-        assert [tuple(map(str, counts))] == COUNTS.findall(printed)
+        self._must_be(arguments, COUNTS.findall(printed), [tuple(map(str, counts))])
         for reason in re.findall(r"^(\d+ x .*)$", printed, re.M):
-            assert any(reason in line for line in run.logged), run.logged
+            if not any(reason in line for line in run.logged):
+                self._must_be(arguments, reason, run.logged)
 
     def _show(self, arguments: list[str], printed: str) -> None:
         run = self.project.dbt(*arguments).must_succeed()
@@ -97,7 +100,7 @@ class Typed:
         names, _, *rows = (
             [cell.strip() for cell in line.strip("|").split("|")] for line in printed.splitlines()
         )
-        assert (list(table.column_names), found) == (names, rows)
+        self._must_be(arguments, [names, *rows], [list(table.column_names), *found])
 
     def _run_operation(self, arguments: list[str], printed: str) -> None:
         # Spark's folder is not dbt's here: all projects of the tests share one JVM.
@@ -106,7 +109,8 @@ class Typed:
                 *(part.replace("later.jsonl", f"'{self.project.folder}/later.jsonl'") for part in arguments)
             )
         assert run.result.success, run.failure
-        assert printed in output.getvalue()
+        if printed not in output.getvalue():
+            self._must_be(arguments, printed, output.getvalue())
 
     def _spark_cdc(self, arguments: list[str], printed: str) -> None:
         files = [
@@ -117,10 +121,13 @@ class Typed:
         done = CliRunner().invoke(main, files)
         assert done.exit_code == 0, done.output
         assert printed
-        lines = done.stdout.splitlines()
-        assert [line for line in printed.splitlines() if line not in lines and line != "..."] == [], (
-            done.stdout
-        )
+        lines = [line.rstrip() for line in done.stdout.splitlines()]
+        if any(line not in lines for line in printed.splitlines()):
+            self._must_be(arguments, printed, done.stdout)
+
+    def _must_be(self, command: object, on_page: object, found: object) -> None:
+        if on_page != found:
+            self.differences.append({"command": command, "page": on_page, "found": found})
 
 
 @pytest.fixture
@@ -156,6 +163,7 @@ def test_the_tables_equal_the_database_at_the_end_of_the_page(lake: Lake, projec
         "run-operation", "run-operation", "build", "show", "show",
     ]  # fmt: skip
     assert must_equal_the_database(lake, project) == len(TRUTH.read_text(encoding="utf-8").splitlines())
+    assert shell.differences == []
 
 
 def must_equal_the_database(lake: Lake, project: Project) -> int:

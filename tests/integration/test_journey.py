@@ -154,6 +154,7 @@ def project(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Proj
     return project
 
 
+@pytest.mark.slow
 def test_the_tables_equal_the_database_at_the_end_of_the_page(lake: Lake, project: Project) -> None:
     shell = Typed(project)
     for command, printed in steps():

@@ -96,7 +96,7 @@ class Typed:
     def _show(self, arguments: list[str], printed: str) -> None:
         run = self.project.dbt(*arguments).must_succeed()
         table = run.result.result.results[0].agate_table
-        found = [list(map(str, row.values())) for row in table.rows]
+        found = [["" if value is None else str(value) for value in row.values()] for row in table.rows]
         names, _, *rows = (
             [cell.strip() for cell in line.strip("|").split("|")] for line in printed.splitlines()
         )

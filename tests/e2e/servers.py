@@ -50,6 +50,7 @@ class Database(ABC):
 
     name: str
     schema: str
+    end = signal.SIGTERM
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / self.name
@@ -80,7 +81,7 @@ class Database(ABC):
     def stop(self) -> None:
         """End it."""
         if self._process is not None:
-            self._process.send_signal(signal.SIGINT if self.name == "pg" else signal.SIGTERM)
+            self._process.send_signal(self.end)
             self._process.wait(timeout=60)
 
     def _serve(self, command: Sequence[str | Path], user: str | None = None) -> None:
@@ -94,6 +95,7 @@ class Database(ABC):
 
 class Postgres(Database):
     name, schema = "pg", "public"
+    end = signal.SIGINT  # it does not wait for connections
 
     @classmethod
     def program(cls) -> Path | None:

@@ -959,6 +959,9 @@ DEBEZIUM_MESSAGE = json.dumps({
         (["{}"], ["--raw-table", "a.b-c"], "option --raw-table must be small letters, digits and underscores; got `b-c`."),
         (["{}"], ["--project-dir", "/nowhere"], "option --project-dir must be a folder that has a dbt_project.yml; got /nowhere."),
         (["{}"], ["--routes", "/nowhere"], "Invalid value for '--routes': File '/nowhere' does not exist."),
+        (["{}"], ["--landing", "raw_shop"], "option --landing must be a model of the project that lands the messages; got `raw_shop`, and there is no raw_shop.sql under "),
+        (["{}"], ["--landing", "a.b"], "option --landing must be small letters, digits and underscores; got `a.b`."),
+        (["{}"], ["--landing", "raw_shop", "--raw-table", "raw"], "options --landing and --raw-table must not be given together"),
     ],
 )  # fmt: skip
 def test_a_slip_gets_a_sentence(
@@ -972,6 +975,46 @@ def test_a_slip_gets_a_sentence(
     assert done.exit_code == 2
     assert sentence in done.stderr, done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def landing(project: Path, text: str) -> None:
+    (project / "models/landing").mkdir(parents=True, exist_ok=True)
+    (project / "models/landing/raw_shop.sql").write_text(text)
+
+
+def test_a_model_that_lands_nothing_is_no_landing_model(project: Path, tmp_path: Path) -> None:
+    landing(project, "select 1")
+    (tmp_path / "shop.jsonl").write_text(CANAL_MESSAGE)
+    done = run(project, tmp_path / "shop.jsonl", "--source", "shop", "--landing", "raw_shop")
+    assert done.exit_code == 2
+    assert (
+        "must be a model that calls spark_cdc.kafka_messages or spark_cdc.file_messages; got " in done.stderr
+    )
+    assert "models/landing/raw_shop.sql. To read another table, name it with --raw-table." in done.stderr
+
+
+def test_the_models_read_a_landing_model_in_place_of_a_source(project: Path) -> None:
+    """So dbt builds both in one run; and the files of a source that an earlier run wrote are named."""
+    landing(project, "{{ spark_cdc.file_messages(path='captured') }}")
+    its = plan(table("orders"), raw_table="raw_shop", is_landed=True)
+    found = apply(project, its)
+    assert not any("sources" in path for path in paths(found))
+    texts = {change.path: change.text for change in found.changes}
+    assert (
+        "spark_cdc.messages(ref('raw_shop'), format='canal')"
+        in texts["models/staging/shop/stg_shop__messages.sql"]
+    )
+    assert """raw: "ref('raw_shop')\"""" in texts[STAGING]
+    assert "source(" not in "".join(texts.values())
+    assert apply(project, its).changes == []
+
+    as_source = apply(project, plan(table("orders")))
+    assert paths(as_source)["models/staging/shop/_shop__sources.yml"] == "new"
+    again = apply(project, its)
+    assert set(paths(again)) == {"models/staging/shop/stg_shop__messages.sql", STAGING}
+    assert again.notices == [
+        "models/staging/shop/_shop__sources.yml is no longer planned: delete it, with its entries in YAML files."
+    ]
 
 
 def test_topics_of_two_formats_are_two_runs(project: Path, tmp_path: Path) -> None:

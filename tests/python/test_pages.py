@@ -25,6 +25,7 @@ PAGES = sorted(
         *(REPOSITORY / "docs").rglob("*.md"),
         *(REPOSITORY / ".github").rglob("*.md"),
         REPOSITORY / "macros" / "README.md",
+        REPOSITORY / "examples" / "library" / "README.md",
     ]
 )
 CHINESE = [page for page in PAGES if page.name.endswith(".zh-CN.md")]
@@ -161,7 +162,11 @@ def numbers_of(page: Path) -> list[set[str]]:
 
 
 def test_the_readme_and_the_tutorial_are_also_in_chinese() -> None:
-    assert [name_of(page) for page in CHINESE] == ["README.zh-CN.md", "docs/tutorial.zh-CN.md"]
+    assert [name_of(page) for page in CHINESE] == [
+        "README.zh-CN.md",
+        "docs/tutorial-database.zh-CN.md",
+        "docs/tutorial.zh-CN.md",
+    ]
 
 
 @pytest.mark.parametrize("page", CHINESE, ids=name_of)

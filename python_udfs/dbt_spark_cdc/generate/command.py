@@ -22,10 +22,15 @@ from dbt_spark_cdc.spark_of_command import spark_of_command
 )
 @click.option(
     "--raw-table",
-    default="raw",
     metavar="[SCHEMA.]NAME",
     help="The raw table that the messages land in. Its schema is the source's name if it has none.  "
     "[default: raw]",
+)
+@click.option(
+    "--landing",
+    metavar="MODEL",
+    help="In place of a raw table: the model of your project that lands the messages, so that one dbt build "
+    "lands and reads them.",
 )
 @click.option(
     "--format",
@@ -78,7 +83,8 @@ from dbt_spark_cdc.spark_of_command import spark_of_command
 def generate(
     files: tuple[str, ...],
     source: str,
-    raw_table: str,
+    raw_table: str | None,
+    landing: str | None,
     format_: str,
     dialect: str | None,
     variables: tuple[str, ...],
@@ -92,15 +98,16 @@ def generate(
 ) -> None:
     """Write the dbt files for the tables in FILES of messages: sources, models, tests, descriptions.
 
-    A line of a file is a message, as decode reads it. Without FILES the newest messages of the raw table are
-    read, with the profile of the dbt project. Keys and types are those that the messages name;
-    where they name none, the values decide, and the file says that it is a guess.
+    A line of a file is a message, as decode reads it. Without FILES the newest messages of the raw table or
+    the landing model are read, with the profile of the dbt project. Keys and types are those that the
+    messages name; where they name none, the values decide, and the file says that it is a guess.
 
     Run it again with newer messages: it adds new tables and columns, and keeps what you edited or deleted.
 
     \b
     spark-cdc generate orders.jsonl --source shop
     spark-cdc generate captures/*.jsonl --source shop --routes routes.yml --check
+    spark-cdc generate captures/*.jsonl --source shop --landing raw_shop
     spark-cdc generate --source shop --raw-table landing.raw
     """
 
@@ -115,7 +122,9 @@ def generate(
         ) from None
     try:
         generator = Generator(
-            library_of(variables), Options(format_, dialect), Target(project, source, raw_table, routes)
+            library_of(variables),
+            Options(format_, dialect),
+            Target(project, source, raw_table, routes, landing),
         )
         topics = (
             generator.topics([source_of(file) for file in files], files)

@@ -33,7 +33,7 @@ def project_files(plans: Mapping[str, Plan]) -> dict[str, str]:
 def _staging(plan: Plan) -> dict[str, str]:
     folder = f"models/staging/{plan.source}"
     files = {
-        plan.sources_file: _sources(plan),
+        **({} if plan.is_landed else {plan.sources_file: _sources(plan)}),
         f"{folder}/_{plan.source}__models.yml": _staging_yaml(plan),
         f"{folder}/{plan.messages_model}.sql": _messages(plan),
     }
@@ -46,7 +46,7 @@ def _messages(plan: Plan) -> str:
     headers = ", raw_columns={'headers': 'headers'}" if plan.has_headers else ""
     return (
         "{{ config(materialized='cdc_append') }}\n"
-        f"{{{{ spark_cdc.messages({_source(plan)}, {_format(plan)}{headers}) }}}}\n"
+        f"{{{{ spark_cdc.messages({_raw(plan)}, {_format(plan)}{headers}) }}}}\n"
     )
 
 
@@ -140,8 +140,8 @@ def _refs(models: Sequence[str], indent: str | None = None) -> str:
     return "[\n" + "".join(f"{indent}    {ref},\n" for ref in refs) + f"{indent}]"
 
 
-def _source(plan: Plan) -> str:
-    return f"source('{plan.source}', '{plan.raw_table}')"
+def _raw(plan: Plan) -> str:
+    return f"ref('{plan.raw_table}')" if plan.is_landed else f"source('{plan.source}', '{plan.raw_table}')"
 
 
 def _format(plan: Plan) -> str:
@@ -179,7 +179,7 @@ models:
     description: The messages of {plan.source}, each read once.
     data_tests:
       - spark_cdc.every_message_accounted_for:
-          arguments:{_arguments({"raw": json.dumps(_source(plan)), "changes": changes}, 10)}
+          arguments:{_arguments({"raw": json.dumps(_raw(plan)), "changes": changes}, 10)}
       - spark_cdc.no_unread_tables:
           arguments:{_arguments({"changes": changes}, 10)}
           config: {{severity: warn}}

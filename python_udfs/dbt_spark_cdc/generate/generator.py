@@ -22,16 +22,19 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
+RAW = "raw"
+LANDS = re.compile(r"spark_cdc\.(?:kafka|file)_messages\s*\(")
 
 
 @dataclass(frozen=True)
 class Target:
-    """Where the files go, and the raw table that the models read."""
+    """Where the files go, and what the models read: a raw table, or a landing model of the project."""
 
     project: Path
     source: str
-    raw_table: str
+    raw_table: str | None
     routes: Path | None = None
+    landing: str | None = None
 
 
 class Generator:
@@ -42,18 +45,26 @@ class Generator:
         self.library = library
         self.target = target
         self.writers = Writers(library.formats(), options)
-        *schema, self.raw_table = target.raw_table.split(".")
+        if target.landing is not None and target.raw_table is not None:
+            raise UsageError(
+                "options --landing and --raw-table must not be given together, because the messages model "
+                "reads one table; got both."
+            )
+        *schema, self.raw_table = (target.landing or target.raw_table or RAW).split(".")
         self.raw_schema = ".".join(schema) or target.source
+        of_raw = "--raw-table" if target.landing is None else "--landing"
         for option, text in (
             ("--source", target.source),
-            ("--raw-table", self.raw_table),
-            ("--raw-table", self.raw_schema),
+            (of_raw, self.raw_table if target.landing is None else target.landing),
+            (of_raw, self.raw_schema),
         ):
             if not NAME.fullmatch(text):
                 raise UsageError(
                     f"option {option} must be small letters, digits and underscores; got `{text}`."
                 )
         self.state: State = read_state(target.project)
+        if target.landing is not None:
+            _require_landing(target.project, target.landing)
         self.routes = load(target.routes) if target.routes else Routes()
 
     def topics(self, sources: Sequence[Source], names: Sequence[str]) -> Topics:
@@ -63,8 +74,11 @@ class Generator:
 
     def topics_of_raw_table(self, profiles_dir: Path | None, dbt_target: str | None, limit: int) -> Topics:
         """Find the format of the topics in the raw table; raises UsageError."""
-        table = f"{self.raw_schema}.{self.raw_table}"
-        messages, has_headers = newest(self.target.project, profiles_dir, dbt_target, table, limit)
+        landing = self.target.landing
+        table = landing or f"{self.raw_schema}.{self.raw_table}"
+        messages, has_headers = newest(
+            self.target.project, profiles_dir, dbt_target, table, limit, is_landed=landing is not None
+        )
         return topics(self.writers, messages, table, has_headers)
 
     def outcome(self, spark: SparkSession, read: Topics, overwrite: bool) -> Outcome:
@@ -80,9 +94,11 @@ class Generator:
                 source=self.target.source,
                 raw_schema=self.raw_schema,
                 raw_table=self.raw_table,
+                is_landed=self.target.landing is not None,
                 format=read.format,
                 dialect=None if read.dialect in (None, next(iter(known), None)) else read.dialect,
-                has_headers=read.has_headers,
+                # A landing model always has the column.
+                has_headers=read.has_headers or self.target.landing is not None,
                 tables=tables,
             ),
             [table for table in found if table not in tables],
@@ -98,3 +114,19 @@ class Generator:
         for table in plan.tables:
             table.model = table.model or known.get(table.identity, "")
         put_names(plan.tables, found)
+
+
+def _require_landing(project: Path, name: str) -> None:
+    """Raise UsageError if the project has no landing model of this name."""
+    files = sorted((project / "models").glob(f"**/{name}.sql"))
+    if not files:
+        raise UsageError(
+            f"option --landing must be a model of the project that lands the messages; got `{name}`, and "
+            f"there is no {name}.sql under {project / 'models'}. Write it first: docs/how-to/land-a-topic.md."
+        )
+    if not LANDS.search(files[0].read_text(encoding="utf-8")):
+        raise UsageError(
+            "option --landing must be a model that calls spark_cdc.kafka_messages or "
+            f"spark_cdc.file_messages; got {files[0].relative_to(project).as_posix()}. To read another "
+            "table, name it with --raw-table."
+        )

@@ -90,6 +90,8 @@ class Plan(_Part):
     source: str
     raw_schema: str
     raw_table: str
+    # Whether the raw table is a landing model of the project, and no source.
+    is_landed: bool = False
     format: str
     dialect: str | None
     has_headers: bool = False

@@ -15,14 +15,45 @@ HEADERS = "array<struct<"
 
 
 def newest(
-    project: Path, profiles_dir: Path | None, target: str | None, table: str, limit: int
+    project: Path,
+    profiles_dir: Path | None,
+    target: str | None,
+    table: str,
+    limit: int,
+    *,
+    is_landed: bool = False,
 ) -> tuple[list[Message], bool]:
     """Return at most `limit` messages of each topic, and whether the raw table has a column of headers.
 
-    Raises UsageError with dbt's own words.
+    The table is that of a model if it `is_landed`. Raises UsageError with dbt's own words.
     """
-    name = ".".join(f"`{part}`" for part in table.split("."))
-    query = f"""
+    try:
+        with DbtProject(project, profiles_dir, target) as dbt:
+            name = _of_model(dbt, table) if is_landed else ".".join(f"`{part}`" for part in table.split("."))
+            rows = dbt.rows(_query(name, limit))
+            columns = dbt.macro("spark_cdc._columns_as_json", {"relation": name})
+    except DbtError as error:
+        option, what = ("--landing", "model") if is_landed else ("--raw-table", "raw table")
+        raise UsageError(
+            f"option {option} must be a {what} that dbt can read, or FILES must be given; got {table}: "
+            f"{error}"
+        ) from None
+    has_headers = any(
+        column["name"] == "headers" and column["type"].startswith(HEADERS) for column in columns
+    )
+    return [_message(line, row) for line, row in enumerate(rows)], has_headers
+
+
+def _of_model(dbt: DbtProject, model: str) -> str:
+    """Return the table of a model, as SQL names it."""
+    for node in dbt.manifest()["nodes"].values():
+        if node["resource_type"] == "model" and node["name"] == model:
+            return node["relation_name"]
+    raise DbtError("dbt knows no model of this name.")
+
+
+def _query(name: str, limit: int) -> str:
+    return f"""
         select topic, `partition`, `offset`, unix_millis(`timestamp`) as timestamp,
             base64(cast(`key` as binary)) as key, base64(cast(`value` as binary)) as value
         from (
@@ -31,20 +62,7 @@ def newest(
         )
         where place <= {limit}
         order by topic, `partition`, `offset`
-    """  # noqa: S608  # a name of letters, and a number
-    try:
-        with DbtProject(project, profiles_dir, target) as dbt:
-            rows = dbt.rows(query)
-            columns = dbt.macro("spark_cdc._columns_as_json", {"relation": name})
-    except DbtError as error:
-        raise UsageError(
-            f"option --raw-table must be a raw table that dbt can read, or FILES must be given; got {table}: "
-            f"{error}"
-        ) from None
-    has_headers = any(
-        column["name"] == "headers" and column["type"].startswith(HEADERS) for column in columns
-    )
-    return [_message(line, row) for line, row in enumerate(rows)], has_headers
+    """  # noqa: S608  # a name of letters or of dbt, and a number
 
 
 def _message(line: int, row: dict[str, Any]) -> Message:

@@ -162,7 +162,7 @@ def outcome(project: Path, state: State, plan: Plan, overwrite: bool) -> Outcome
     _refuse_names_twice(plans, plan, now)
     elsewhere = _elsewhere(project, state, plans, plan, now)
     changes, notices, hashes = [], [], {}
-    for other, has_table in _other_sources(project, plan):
+    for other, has_table in [] if plan.is_landed else _other_sources(project, plan):
         notices.append(f"{other} has a source {plan.source}, too.")
         if has_table:
             elsewhere[plan.sources_file] = (

@@ -1,0 +1,2 @@
+{{ config(materialized='cdc_landing') }}
+{{ spark_cdc.file_messages(path='captured') }}

@@ -2,7 +2,7 @@
 # The logic is in tools/setup_env.py, not here.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo test test-fast delta ansi spark40 converge races torture e2e lint bench docs clean
+.PHONY: help setup setup-dev demo test test-fast delta ansi spark40 converge journey races torture e2e lint bench docs clean
 
 BIN := .venv/bin
 # A pyenv shim may be on the path without a Python behind it, so each candidate is started.
@@ -46,6 +46,9 @@ spark40: setup-dev ## Read all golden cases on Spark 4.0, which is downloaded (h
 	@test -x .spark40/bin/pytest || { $(BIN)/python -m venv .spark40 && .spark40/bin/pip install -q -e '.[dts,mongodb,worker]' \
 		'pyspark==4.0.*' 'pandas<3' hypothesis pytest pytest-xdist pyyaml; }
 	@.spark40/bin/pytest tests/python/test_golden.py tests/python/test_functions.py tests/python/test_document_functions.py
+
+journey: setup-dev ## Type the tutorial of a whole database, all its models and tests
+	@SPARK_CDC_JOURNEY=1 $(BIN)/pytest tests/integration/test_journey.py
 
 races: setup-dev ## Let two runs of one project meet at each bad moment
 	@SPARK_CDC_RACES=1 $(BIN)/pytest tests/faults/test_two_runs.py

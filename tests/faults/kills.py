@@ -143,7 +143,7 @@ class Worker:
         self._log = (siege.folder / "worker.log").open("a")
         paths = os.pathsep.join([str(HERE.parent / "integration"), str(REPOSITORY / "python_udfs")])
         variables = {
-            "SHOP_SCHEMA": SCHEMA, "SHOP_BROKER": str(siege.waiting), "SHOP_JAVA": "-XX:TieredStopAtLevel=1",
+            "SHOP_SCHEMA": SCHEMA, "SHOP_BROKER": str(siege.waiting),
             "PYTHONPATH": paths,
         }  # fmt: skip
         self._process = subprocess.Popen(

@@ -114,11 +114,6 @@
             else text
         end
     {%- endset -%}
-    {%- if 'own_number' in branches -%}
-        {%- set branches = spark_cdc._let('unscaled', spark_cdc._debezium_unscaled_of_text(), spark_cdc._let(
-            'own_number', spark_cdc._debezium_unscaled('unscaled.value', 'unscaled.scale'), branches
-        )) -%}
-    {%- endif -%}
     {{- return(spark_cdc._let('type', "coalesce(column_types[name], '')", spark_cdc._let(
         'name_pattern', spark_cdc._debezium_name_patterns(columns) ~ '[name]', spark_cdc._let(
             'is_bare', spark_cdc._debezium_is_bare(bytes), branches
@@ -216,8 +211,7 @@
         case
             {%- if whole and dialect != 'cloudcanal' %}
             when startswith(text, '{') and name in ({{ spark_cdc._literals(whole) }})
-                {#- Oracle's NUMBER without a scale: a value with a scale above 0 is not read. #}
-                then case when unscaled.scale rlike '^(?:0|-[0-9]{1,2})$' then cast(try_cast(own_number as decimal(38,0)) as string) end
+                then {{ spark_cdc._debezium_whole_number() }}
             {%- endif %}
             when octet_length(text) % 4 <> 0 or is_bare then text
             when type = '' and not ({{ untyped }}) then text
@@ -456,10 +450,12 @@
     {%- endif -%}
     {%- set number -%}
         case
-            when startswith(text, '{') then case when not {{ is_decimal }} then own_number end
+            when startswith(text, '{') and not {{ is_decimal }} then {{ spark_cdc._let(
+                'own', spark_cdc._debezium_own_scale('text'), spark_cdc._debezium_unscaled('own.value', 'own.scale')
+            ) }}
             when type = '' and ({{ is_not_base64 }}) then text
             when is_bare then case when type not in ('bytes', 'io.debezium.data.Bits') then text end
-            when {{ is_decimal }} then own_number
+            when {{ is_decimal }} then case when not is_bare then {{ spark_cdc._debezium_unscaled('text', scale) }} end
             when type = 'io.debezium.data.Bits' then case when not is_bare then {{ spark_cdc._unsigned_integer('text', 'bits') }} end
             when type not in ('', 'bytes') then text
         end
@@ -477,19 +473,12 @@
     {{- return('from_json(regexp_extract(' ~ text ~ ", r'" ~ object ~ "', 0), 'scale string, value string')") -}}
 {%- endmacro -%}
 
-{#-
-    The `value` of a text that is base64 of a number without its point, and the number's `scale`: as the object says, or else as
-    the type does. NULL for another text.
--#}
-{%- macro _debezium_unscaled_of_text() -%}
-    {%- set pair -%}
-        case
-            when startswith(text, '{') then {{ spark_cdc._debezium_own_scale('text') }}
-            when {{ spark_cdc._debezium_is_decimal('type') }} and not is_bare
-                then named_struct('scale', {{ spark_cdc._debezium_scale('type') }}, 'value', text)
-        end
-    {%- endset -%}
-    {{- return(pair) -}}
+{#- Oracle's NUMBER without a scale, in a column of whole numbers: a value with a scale above 0 is not read. -#}
+{%- macro _debezium_whole_number() -%}
+    {%- set number = 'cast(try_cast(' ~ spark_cdc._debezium_unscaled('own.value', 'own.scale') ~ ' as decimal(38,0)) as string)' -%}
+    {{- return(spark_cdc._let(
+        'own', spark_cdc._debezium_own_scale('text'), "case when own.scale rlike '^(?:0|-[0-9]{1,2})$' then " ~ number ~ ' end'
+    )) -}}
 {%- endmacro -%}
 
 {#- base64 of a number without its point -> the text of the number. 5E--2 is 5E2. -#}

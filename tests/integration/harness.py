@@ -93,12 +93,12 @@ class Run:
     def _nodes(self) -> Iterable[Any]:
         return self.result.result.results if self.result.result else ()
 
-    def must_succeed(self) -> Run:
-        """Fail with dbt's own words if anything went wrong."""
+    def must_succeed(self, *also: str) -> Run:
+        """Fail with dbt's own words if anything went wrong; a node may have a status of `also`, such as warn."""
         bad = {
             name: self.messages[name]
             for name, status in self.statuses.items()
-            if status not in ("success", "pass")
+            if status not in ("success", "pass", *also)
         }
         assert self.result.success and not bad, self.failure or json.dumps(bad, indent=2)
         return self

@@ -82,13 +82,8 @@ def test_the_tables_of_the_generated_project_equal_the_database(
     routes.write_text(ROUTES)
     done = generate(project, "--routes", str(routes))
     assert done.exit_code == 0, done.output
-    run = project.dbt("build")
-    bad = {
-        name: run.messages[name]
-        for name, status in run.statuses.items()
-        if status not in ("success", "pass", "warn", "no-op")
-    }  # an exposure
-    assert run.statuses and not bad, run.failure or bad
+    run = project.dbt("build").must_succeed("warn", "no-op")  # an exposure
+    assert run.statuses
     warned = sorted(name for name, status in run.statuses.items() if status == "warn")
     assert [re.match("spark_cdc_(no_[a-z]+_[a-z]+)_stg", name)[1] for name in warned] == ["no_unread_tables"]
 

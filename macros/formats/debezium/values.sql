@@ -63,8 +63,10 @@
     {%- for column in columns -%}
         {%- do types.extend(spark_cdc._debezium_types_against(column.encoding)) -%}
     {%- endfor -%}
-    {%- set last_names = types | map('replace', 'io.debezium.', '') | map('replace', 'org.apache.kafka.connect.', '')
-        | map('replace', 'data.', '') | map('replace', 'time.', '') | unique | join('|') -%}
+    {%- set last_names = [] -%}
+    {%- for type in types -%}
+        {%- do last_names.append(type.split('.') | last) -%}
+    {%- endfor -%}
     {%- set numbers, has_dates = [], columns | selectattr('family', 'equalto', 'date') | list | length > 0 -%}
     {%- for column in columns if column.family not in ['string', 'variant', 'timestamp', 'timestamp_ntz'] -%}
         {%- do numbers.extend([spark_cdc._text_in('image', column), spark_cdc._text_in('before', column)]) -%}
@@ -72,7 +74,8 @@
     {%- set in_quotes = "contains(value, concat('\"', text, '\"')) or contains(key, concat('\"', text, '\"'))" -%}
     {%- set conditions = [
         'size(column_types) > 0' if has_dates else
-            "array_join(map_values(column_types), ' ') rlike r'(?:^|[ .])(?:(?:" ~ last_names ~ ")(?![A-Za-z])|Structured|Iso)'",
+            "array_join(map_values(column_types), ' ') rlike r'(?:^|[ .])(?:(?:" ~ last_names | unique | join('|')
+            ~ ")(?![A-Za-z])|Structured|Iso)'",
         'size(headers) > 0',
         "contains(value, '\\\\u00')",
         "exists(map_values(image), text -> startswith(text, '{'))",

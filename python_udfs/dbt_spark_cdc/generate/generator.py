@@ -50,17 +50,16 @@ class Generator:
                 "options --landing and --raw-table must not be given together, because the messages model "
                 "reads one table; got both."
             )
-        *schema, self.raw_table = (target.landing or target.raw_table or RAW).split(".")
+        if target.landing is None:
+            option, path = "--raw-table", (target.raw_table or RAW).split(".")
+        else:
+            option, path = "--landing", [target.landing]
+        *schema, self.raw_table = path
         self.raw_schema = ".".join(schema) or target.source
-        of_raw = "--raw-table" if target.landing is None else "--landing"
-        for option, text in (
-            ("--source", target.source),
-            (of_raw, self.raw_table if target.landing is None else target.landing),
-            (of_raw, self.raw_schema),
-        ):
+        for name, text in (("--source", target.source), (option, self.raw_table), (option, self.raw_schema)):
             if not NAME.fullmatch(text):
                 raise UsageError(
-                    f"option {option} must be small letters, digits and underscores; got `{text}`."
+                    f"option {name} must be small letters, digits and underscores; got `{text}`."
                 )
         self.state: State = read_state(target.project)
         if target.landing is not None:

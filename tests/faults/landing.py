@@ -56,7 +56,16 @@ class LandingSiege(Siege):
     def must_have_landed(self, worker: Worker) -> None:
         """Each message is in the table once, and no offset is twice."""
         rows = worker.tables()["raw_shop"]
-        assert sorted(int(row["value"]) for row in rows) == list(range(self.produced))
+        landed = Counter(int(row["value"]) for row in rows)
+        missing = sorted(set(range(self.produced)) - landed.keys())
+        twice = sorted(number for number, times in landed.items() if times > 1)
+        ends = {
+            row["partition"]: max(other["offset"] for other in rows if other["partition"] == row["partition"])
+            for row in rows
+        }
+        assert sorted(landed.elements()) == list(range(self.produced)), (
+            f"missing {missing[:5]}… of {len(missing)}, twice {twice[:5]}… of {len(twice)}, last offsets {ends}"
+        )
         assert len({(row["partition"], row["offset"]) for row in rows}) == self.produced
 
 

@@ -112,7 +112,7 @@
 {%- endmacro -%}
 
 {%- macro _require_found(macro, argument, relation, names, allowed, next_step) -%}
-    {%- set found = run_query('describe query select * from ' ~ relation).columns[0].values() -%}
+    {%- set found = spark_cdc._column_names(relation) -%}
     {%- if names | map('lower') | reject('in', found | map('lower') | list) | list -%}
         {%- do spark_cdc._raise(
             macro, argument, allowed,

@@ -72,10 +72,17 @@
 {%- macro _let(name, expression, body) -%}
     {%- if expression | length + body | length > 90 -%}
         {{- return(
-            'get(transform(\n    array(' ~ expression | indent(4) ~ '),\n    ' ~ name ~ ' -> ' ~ body | indent(4) ~ '\n), 0)'
+            'get(transform(\n    array(' ~ spark_cdc._outdented(expression) | indent(4) ~ '),\n    ' ~ name ~ ' -> '
+            ~ spark_cdc._outdented(body) | indent(4) ~ '\n), 0)'
         ) -}}
     {%- endif -%}
     {{- return('get(transform(array(' ~ expression ~ '), ' ~ name ~ ' -> ' ~ body ~ '), 0)') -}}
+{%- endmacro -%}
+
+{#- A CASE of several lines that begins at the left margin, as its END then does. -#}
+{%- macro _outdented(text) -%}
+    {%- set end = modules.re.search('\n( +)end\\s*\\Z', text) -%}
+    {{- return(text | replace('\n' ~ end[1], '\n') if end else text) -}}
 {%- endmacro -%}
 
 {#- `numbers` as the property has them, separated by commas. -#}

@@ -39,7 +39,7 @@
         ) -%}
     {%- endfor -%}
     {%- if spark_cdc._is_run() and not spark_cdc._is_incremental_run() -%}
-        {%- set found = run_query('describe query select * from ' ~ relation).columns[0].values() | map('lower') | list -%}
+        {%- set found = spark_cdc._column_names(relation) | map('lower') | list -%}
         {%- if not ['kind', 'key_columns', 'column_types', 'transaction_id'] | reject('in', found) | list -%}
             {%- do spark_cdc._raise(
                 macro, 'relation', 'a raw table', spark_cdc._show(name) ~ ', which has the columns that spark_cdc.messages makes', next_step
@@ -54,7 +54,7 @@
 -#}
 {%- macro _require_raw_columns_in(macro, relation, raw_columns) -%}
     {%- if raw_columns -%}
-        {%- set found = run_query('describe query select * from ' ~ relation).columns[0].values() -%}
+        {%- set found = spark_cdc._column_names(relation) -%}
     {%- endif -%}
     {%- for name, expression in (raw_columns or {}).items() -%}
         {%- if (expression | trim).strip('`') | lower in found | map('lower') -%}

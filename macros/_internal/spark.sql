@@ -20,6 +20,18 @@
     {{- return(execute and run_query("show functions like '" ~ name ~ "'").rows | length > 0) -}}
 {%- endmacro -%}
 
+{#- Of a relation from its schema alone, as a view too has it: `describe query` would analyze all SQL of a view. -#}
+{%- macro _column_names(relation) -%}
+    {%- if relation is not mapping -%}
+        {{- return(run_query('describe query select * from ' ~ relation).columns[0].values() | list) -}}
+    {%- endif -%}
+    {%- set names = [] -%}
+    {%- for row in run_query('describe ' ~ relation).rows if row[0] and row[0][:2] != '# ' -%}
+        {%- do names.append(row[0]) -%}
+    {%- endfor -%}
+    {{- return(names | unique(case_sensitive=true) | list) -}}
+{%- endmacro -%}
+
 {%- macro _has_rows(query, step='') -%}
     {{- return(run_query(step ~ 'select 1 from ' ~ query ~ ' limit 1').rows | length > 0) -}}
 {%- endmacro -%}

@@ -53,8 +53,7 @@
     from (
         select
             *,
-            _cdc_op = 'update' and _cdc_missing_columns is not null and coalesce({{ spark_cdc._key_changes(key) }}, false)
-                as _cdc_inherits_values,
+            {{ spark_cdc._inherits_values(key) }} as _cdc_inherits_values,
             explode(
                 case when _cdc_op = 'update' and {{ spark_cdc._key_changes(key) }} then array(true, false)
                     else array(false) end
@@ -66,6 +65,11 @@
     where
         _cdc_is_retraction
         or ({{ spark_cdc._has_key(key) }})
+{%- endmacro -%}
+
+{#- Condition on a change: it takes values of the row under its old key. -#}
+{%- macro _inherits_values(key) -%}
+_cdc_op = 'update' and _cdc_missing_columns is not null and coalesce({{ spark_cdc._key_changes(key) }}, false)
 {%- endmacro -%}
 
 {#- Condition on a change that is not a truncate: it is an operation on a key. -#}

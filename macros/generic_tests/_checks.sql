@@ -52,8 +52,8 @@
     its number of rows and the place of the first one. Nothing else of a row is logged, because the rest may be values of the
     source.
 
-    The query runs while dbt compiles the test. If it finds nothing, it runs only then: Spark does not run a query with `where
-    false`.
+    The query runs while dbt compiles the test. If it finds nothing, dbt gets it as a comment: to plan it once more can take as
+    long as to run it.
 -#}
 {%- macro _with_reasons(test, query, places=[], reason='reason') -%}
     {%- if not execute or flags.WHICH not in ['test', 'build', 'retry'] -%}
@@ -65,7 +65,14 @@
         'select ' ~ reason ~ ', count(*), ' ~ first_at ~ ' from (' ~ query ~ '\n) group by ' ~ reason ~ ' order by 2 desc, 1'
     ).rows -%}
     {%- if not found -%}
-        {{- return('select * from (\n' ~ query ~ '\n)\n-- it was asked already, and found nothing\nwhere false') -}}
+        {%- set columns = [] -%}
+        {%- for name in [reason] + places -%}
+            {%- do columns.append('cast(null as string) as ' ~ name) -%}
+        {%- endfor -%}
+        {{- return(
+            '-- This was asked already, and found nothing:\n-- ' ~ query | trim | replace('\n', '\n-- ')
+            ~ '\nselect ' ~ columns | join(', ') ~ '\nwhere false'
+        ) -}}
     {%- endif -%}
     {%- set tested = ' on ' ~ model.attached_node.split('.')[-1] if model.attached_node else '' -%}
     {%- do log('spark_cdc.' ~ test ~ tested ~ ' found:', info=true) -%}

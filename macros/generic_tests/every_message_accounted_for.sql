@@ -175,38 +175,38 @@ change_messages as (
 
 ),
 
-routed_tables as (
+positions_in_changes as (
 
-    select changes.changes_model, messages.database_name, messages.schema_name, messages.table_name
-    from change_messages as messages
-    inner join changes
-        on messages.topic = changes.topic
-        and messages.partition = changes.partition
-        and messages.offset = changes.offset
-    group by changes.changes_model, messages.database_name, messages.schema_name, messages.table_name
+    select topic, partition, offset, collect_set(changes_model) as models
+    from changes
+    group by topic, partition, offset
 
 ),
 
-routed_messages as (
+-- the changes are read once only: to plan their queries takes longer than all else here
+read_messages as (
 
-    select messages.*, routed_tables.changes_model
-    from change_messages as messages
-    inner join routed_tables
-        on messages.database_name <=> routed_tables.database_name
-        and messages.schema_name <=> routed_tables.schema_name
-        and messages.table_name <=> routed_tables.table_name
+    select
+        change_messages.topic,
+        change_messages.partition,
+        change_messages.offset,
+        positions_in_changes.models,
+        flatten(collect_set(positions_in_changes.models) over (
+            partition by change_messages.database_name, change_messages.schema_name, change_messages.table_name
+        )) as models_of_table
+    from change_messages
+    left join positions_in_changes
+        on change_messages.topic = positions_in_changes.topic
+        and change_messages.partition = positions_in_changes.partition
+        and change_messages.offset = positions_in_changes.offset
 
 ),
 
 not_in_changes as (
 
-    select messages.topic, messages.partition, messages.offset, concat(messages.changes_model, ' lacks it') as reason
-    from routed_messages as messages
-    left anti join changes
-        on messages.changes_model = changes.changes_model
-        and messages.topic = changes.topic
-        and messages.partition = changes.partition
-        and messages.offset = changes.offset
+    select topic, partition, offset, concat(changes_model, ' lacks it') as reason
+    from read_messages
+    lateral view explode(array_except(models_of_table, coalesce(models, array()))) exploded as changes_model
 
 ),
 {%- endif %}

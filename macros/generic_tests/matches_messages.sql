@@ -19,6 +19,8 @@
     {%- set source = spark_cdc._source_of_changes('matches_messages', changes) -%}
     {%- set noted = changes.config.meta['spark_cdc.arguments'] -%}
     {%- set names = ['database_name', 'schema_name', 'table_name'] -%}
+    {#- It has the rows of its tables in the messages, and no others. -#}
+    {%- set is_view_of_messages = source.is_messages and changes.config.materialized == 'view' -%}
 with {% if source.is_messages -%}
 envelopes as (
 
@@ -39,13 +41,15 @@ tables as (
     where kind in ('rows', 'truncate')
     group by topic, {{ names | join(', ') }}
 
-),
+)
+{%- if not is_view_of_messages %},
 
 changes as (
 
     select * from {{ model }} where _cdc_op is not null
 
 )
+{%- endif %}
 
 select
     *,
@@ -54,8 +58,10 @@ select
     ) as reason
 from tables
 where
+    {% if not is_view_of_messages -%}
     not exists (select 1 from changes)
-    and not exists (select 1 from tables where {{ spark_cdc._condition_of(changes) }})
+    and {% endif -%}
+    not exists (select 1 from tables where {{ spark_cdc._condition_of(changes) }})
 {%- endmacro -%}
 
 {%- macro _name_in_words() -%}

@@ -29,6 +29,8 @@
         'no_errors', 'a model made by spark_cdc.' ~ ('changes,' if is_changes else 'messages,'),
         [prefix ~ 'topic', prefix ~ 'partition', prefix ~ 'offset'] + ([] if is_changes else ['timestamp']) + [prefix ~ 'error'], model
     ) -%}
+    {%- set closes = spark_cdc._ways_to_close(model) if is_changes
+        else {'whole': spark_cdc._is_whole_message('whole', 'rejected')} -%}
     {%- set query -%}
 with rows_of_model as (
 
@@ -44,12 +46,9 @@ rows_with_errors as (
         {{ prefix }}offset,
         concat_ws(': ', {{ prefix }}error.code, {{ prefix }}error.detail) as reason
     from rows_of_model as rejected
-    {%- if is_changes %}
-    left anti join rows_of_model as completed on {{ spark_cdc._completes_update('completed', 'rejected') }}
-    left anti join rows_of_model as whole on {{ spark_cdc._is_whole_copy('whole', 'rejected') }}
-    {%- else %}
-    left anti join rows_of_model as whole on {{ spark_cdc._is_whole_message('whole', 'rejected') }}
-    {%- endif %}
+    {%- for closed_by, condition in closes.items() %}
+    left anti join rows_of_model as {{ closed_by }} on {{ condition }}
+    {%- endfor %}
     where {{ prefix }}error is not null
 
 )

@@ -1,3 +1,14 @@
+{#- The model that the whole query is `select * from`, if it is one: a view over a view is analyzed once more by each query. -#}
+{%- macro _selected_model(sql) -%}
+    {%- set words = modules.re.sub('(?s)/[*].*?[*]/|--[^\\n]*', ' ', sql).split() -%}
+    {%- for id in model.depends_on.nodes if id in graph.nodes and not model.extra_ctes -%}
+        {%- set node = graph.nodes[id] -%}
+        {%- if words[:3] | join(' ') | lower == 'select * from' and words[3:] == [node.relation_name] -%}
+            {{- return(adapter.get_relation(node.database, node.schema, node.alias)) -}}
+        {%- endif -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
 {#-
     The steps of both materializations. `kind` has their differences:
 
@@ -36,7 +47,7 @@
 
     {%- do spark_cdc._drop_leftovers(target_relation) -%}
 
-    {%- set all_changes = spark_cdc._temporary_view(temporaries, 'changes', sql) -%}
+    {%- set all_changes = spark_cdc._selected_model(sql) or spark_cdc._temporary_view(temporaries, 'changes', sql) -%}
     {%- set table = spark_cdc._table(kind, settings.key, all_changes, config) -%}
     {%- do spark_cdc._require_whole_select(kind.materialization, sql) -%}
     {%- set rebuilt_for = [] if is_first else spark_cdc._reasons_to_rebuild(table, existing_relation) -%}
@@ -51,10 +62,9 @@
             {%- do spark_cdc._refuse_to_shorten(kind.materialization, existing_relation, all_changes, rebuilt_for) -%}
         {%- endif -%}
         {%- set operations = '(' ~ spark_cdc._key_operations(all_changes, table.key, table.columns, table.patched) ~ ')' -%}
-        {%- set carries_over = spark_cdc._has_rows(
-            operations ~ ' where _cdc_inherits_values', spark_cdc._step('looking for values that pass from key to key')
-        ) -%}
-        {%- if carries_over -%}
+        {#- dbt run --empty reads no row of any model -#}
+        {%- set found = read.pending or {'are_whole': true, 'truncates': 0, 'inherits_values': false} -%}
+        {%- if found.inherits_values -%}
             {#-
                 many steps read it then; without inherited values a first build reads it once, and it is as large as the source
             -#}
@@ -64,7 +74,9 @@
             {{ spark_cdc._step('writing the table from', read.pending.count if read.pending else 0, 'row change') }}
             {{ spark_cdc._create_table(
                 target_relation,
-                spark_cdc._table_rows(table, operations, all_changes, carries_over),
+                spark_cdc._table_rows(
+                    table, operations, all_changes, found.inherits_values, found.are_whole and found.truncates == 0
+                ),
                 settings.file_format
             ) }}
         {%- endcall -%}

@@ -29,7 +29,7 @@
         {%- set later = '_cdc_loaded_at is null or _cdc_loaded_at > timestamp_micros(' ~ before.loaded_at ~ ')' -%}
         {%- set condition = spark_cdc._of_this_run(later, '_cdc_loaded_at') -%}
         {%- set pending = spark_cdc._pending_changes(
-            all_changes, condition, is_first, before.last_sequence, deleted_keys_gone,
+            all_changes, condition, before.last_sequence, deleted_keys_gone,
             table if table.newest_is_row else none, found.count - before.count
         ) -%}
         {%- set new_rows = spark_cdc._rows_after(log, before.loaded_at) if log.is_below_view else pending.count -%}
@@ -39,7 +39,10 @@
             {{- return(dict(nothing, is_only_read=log.is_below_view)) -}}
         {%- endif -%}
     {%- endif -%}
-    {%- set pending = pending or spark_cdc._pending_changes(all_changes, condition, is_first) -%}
+    {%- if is_first -%}
+        {%- set pending = spark_cdc._changes_of_first_build(all_changes, table.key) -%}
+    {%- endif -%}
+    {%- set pending = pending or spark_cdc._pending_changes(all_changes, condition) -%}
     {{- return(dict(
         nothing,
         loaded_at=found.loaded_at if log.is_below_view else [found.loaded_at, pending.last_loaded_at] | max,
@@ -101,13 +104,13 @@
     `good`, the number of changes without an error. Of the good ones: `are_whole`, whether each has its whole row or says that
     there is none; `are_last`, whether all come after everything that the table has or ever had (`last_sequence`,
     `deleted_keys_gone`); `last_sequence` of both, and `stored_up_to` of the table. A key operation's sequence may lack a
-    change's last part. A first build asks for the first two alone: arrays are slow to read.
+    change's last part.
 
     With `table` also: `operations`, how many of the good ones are operations on a key. Of these keys: `key_list`, as
     `_key_list` returns it, or `key_count`, their approximate number, if `expected_count` is more than are listed.
 -#}
 {%- macro _pending_changes(
-    all_changes, condition, is_first, last_sequence=none, deleted_keys_gone=none, table=none, expected_count=0
+    all_changes, condition, last_sequence=none, deleted_keys_gone=none, table=none, expected_count=0
 ) -%}
     {%- set tells_keys = last_sequence and table is not none -%}
     {%- set lists_keys = expected_count <= spark_cdc._most_listed_keys() -%}
@@ -121,13 +124,11 @@
         {{ spark_cdc._step('counting row changes') }}
         select
             count(*),
-            count_if(_cdc_op = 'truncate')
-            {%- if not is_first %},
+            count_if(_cdc_op = 'truncate'),
             unix_micros(max(_cdc_loaded_at)),
             count(*) {{ good }},
             count(_cdc_loaded_at) = count(*) and min(_cdc_loaded_at) = max(_cdc_loaded_at),
             count_if(_cdc_missing_columns is not null) {{ good }}
-            {%- endif %}
             {%- if last_sequence %},
             min({{ spark_cdc._place_of_retraction() }}) {{ good }} > {{ last }},
             array_join(greatest(max(_cdc_sequence) {{ good }}, {{ last }}), ',')
@@ -145,16 +146,37 @@
     {{- return({
         'count': found[0] | int,
         'truncates': found[1] | int,
-        'last_loaded_at': (found[2] or 0) | int if not is_first else 0,
-        'good': found[3] | int if not is_first else none,
-        'loaded_at': found[2] | int if not is_first and found[4] else none,
-        'are_whole': not is_first and found[5] == 0,
+        'last_loaded_at': (found[2] or 0) | int,
+        'good': found[3] | int,
+        'loaded_at': found[2] | int if found[4] else none,
+        'are_whole': found[5] == 0,
         'are_last': (last_sequence and found[6]) or false,
         'last_sequence': found[7] if last_sequence else none,
         'stored_up_to': last_sequence,
         'operations': found[8] if tells_keys else none,
         'key_list': found[9] if tells_keys and lists_keys else none,
         'key_count': found[9] if tells_keys and not lists_keys else 0,
+    }) -}}
+{%- endmacro -%}
+
+{#-
+    What `_pending_changes` finds, of all changes and as far as a first build asks: `count`, `truncates`, `are_whole`, and
+    `inherits_values`, whether an update changes its key and lacks columns.
+-#}
+{%- macro _changes_of_first_build(all_changes, key) -%}
+    {%- set query -%}
+        {{ spark_cdc._step('counting row changes') }}
+        select
+            count(*),
+            count_if(_cdc_op = 'truncate'),
+            count_if(_cdc_missing_columns is not null) filter (where _cdc_error is null),
+            count_if({{ spark_cdc._inherits_values(key) }} and ({{ spark_cdc._has_key(key) }})) filter (where _cdc_error is null)
+        from {{ all_changes }}
+    {%- endset -%}
+    {%- set found = run_query(query).rows[0] -%}
+    {{- return({
+        'count': found[0] | int, 'truncates': found[1] | int, 'are_whole': found[2] == 0, 'inherits_values': found[3] > 0,
+        'last_loaded_at': 0,
     }) -}}
 {%- endmacro -%}
 

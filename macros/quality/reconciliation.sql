@@ -42,7 +42,8 @@ group by topic, database_name, schema_name, table_name
 messages as (
 
     {%- for relation in messages %}
-    select topic, partition, offset, timestamp, kind, database_name, schema_name, table_name, loaded_at from {{ relation }}
+    select topic, partition, offset, timestamp, kind, database_name, schema_name, table_name, loaded_at, error.code as message_code
+    from {{ relation }}
     {{ 'union all' if not loop.last }}
     {%- endfor %}
 
@@ -89,7 +90,9 @@ message_changes as (
             and change_rows._cdc_op is not null
         ) > 0 as has_error,
         every(change_rows._cdc_error is not null) as has_only_errors,
-        count_if(held.topic is not null or change_rows._cdc_op = 'truncate') > 0 as is_held
+        count_if(held.topic is not null or change_rows._cdc_op = 'truncate') > 0 as is_held,
+        collect_set(change_rows._cdc_error.code) as codes,
+        collect_set(change_rows._cdc_error.code) filter (where change_rows._cdc_op is not null) as codes_of_rows
     from change_rows
     left join held
         on change_rows.topic = held.topic
@@ -103,6 +106,13 @@ message_outcomes as (
 
     select
         numbered_messages.*,
+        -- an error that another copy or the other half of the update has mended is no reason
+        case
+            when numbered_messages.message_code is not null then array(numbered_messages.message_code)
+            when not message_changes.has_error then message_changes.codes
+            when message_changes.has_only_errors then message_changes.codes_of_rows
+            else array_remove(message_changes.codes_of_rows, 'unpaired_update')
+        end as codes,
         case
             when numbered_messages.copy > 1 then 'duplicate'
             when numbered_messages.kind = 'unreadable' or message_changes.has_error or message_changes.has_only_errors

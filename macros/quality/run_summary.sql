@@ -37,45 +37,36 @@ new_outcomes as (
 
 ),
 
+counts_by_code as (
+
+    select
+        {{ places | join(', ') }},
+        code,
+        count(*) as messages,
+        -- a message with several codes is one message
+        count_if(coalesce(place, 0) = 0) as read,
+        {%- for outcome in spark_cdc._outcome_names() %}
+        count_if(coalesce(place, 0) = 0 and outcome = '{{ outcome }}') as {{ outcome }}{{ ',' if not loop.last }}
+        {%- endfor %}
+    from (
+        select *
+        from new_outcomes
+        lateral view outer posexplode(case when outcome = 'rejected' then codes end) exploded as place, code
+    )
+    group by {{ places | join(', ') }}, code
+
+),
+
 counts as (
 
     select
         {{ places | join(', ') }},
-        {{ spark_cdc._outcome_counts() | indent(4) }}
-    from new_outcomes
-    group by {{ places | join(', ') }}
-
-),
-
-reasons as (
-
-    select distinct topic, partition, offset, timestamp, code
-    from ({{ spark_cdc.dead_letters(messages, changes) | indent(4) }})
-    where state = 'open'
-
-),
-
-rejected as (
-
-    select new_outcomes.*, reasons.code
-    from new_outcomes
-    inner join reasons
-        on new_outcomes.topic <=> reasons.topic
-        and new_outcomes.partition <=> reasons.partition
-        and new_outcomes.offset <=> reasons.offset
-        and new_outcomes.timestamp <=> reasons.timestamp
-    where new_outcomes.outcome = 'rejected'
-
-),
-
-codes as (
-
-    select {{ places | join(', ') }}, map_from_entries(array_sort(collect_list(struct(code, messages)))) as rejected_codes
-    from (
-        select {{ places | join(', ') }}, code, count(*) as messages
-        from rejected
-        group by {{ places | join(', ') }}, code
-    )
+        sum(read) as read,
+        {%- for outcome in spark_cdc._outcome_names() %}
+        sum({{ outcome }}) as {{ outcome }},
+        {%- endfor %}
+        map_from_entries(array_sort(collect_list(struct(code, messages)) filter (where code is not null))) as rejected_codes
+    from counts_by_code
     group by {{ places | join(', ') }}
 
 ),
@@ -97,13 +88,10 @@ undeclared as (
 
 select
     counts.*,
-    coalesce(codes.rejected_codes, cast(map() as map<string,bigint>)) as rejected_codes,
     coalesce(undeclared.undeclared_columns, cast(array() as array<string>)) as undeclared_columns
 from counts
-{%- for name in ['codes', 'undeclared'] %}
-left join {{ name }}
-    on {% for place in places %}{{ ' and ' if not loop.first }}counts.{{ place }} <=> {{ name }}.{{ place }}{% endfor %}
-{%- endfor %}
+left join undeclared
+    on {% for place in places %}{{ ' and ' if not loop.first }}counts.{{ place }} <=> undeclared.{{ place }}{% endfor %}
 {%- endmacro -%}
 
 {#- Query: the names of the columns in the new messages of each source table. -#}

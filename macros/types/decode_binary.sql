@@ -47,28 +47,22 @@
 
 {#- base64 of a two's complement big-endian integer of up to 16 bytes (Kafka Connect's Decimal) -> decimal(38,0). -#}
 {%- macro _big_endian_integer(text) -%}
-    {#-
-        A negative number is read through its complement, -1 minus the number: that is not negative and never exceeds 38 digits.
-    -#}
-    {%- set is_negative = "digits >= '8'" -%}
+    {#- Of a negative number the complement is read, -1 minus the number: it is not negative and never exceeds 38 digits. -#}
+    {%- set magnitude -%}
+        case
+            when length(digits) not between 2 and 32 then null
+            when digits < '8' then lpad(digits, 32, '0')
+            else translate(lpad(digits, 32, 'F'), '0123456789ABCDEF', 'FEDCBA9876543210')
+        end
+    {%- endset -%}
     {%- set words = [] -%}
-    {%- for start in [1, 9, 17, 25] -%}
-        {%- do words.append(
-            "cast(cast(conv(substr(digits, " ~ start ~ ", 8), 16, 10) as bigint) ^ case when " ~ is_negative
-            ~ " then 4294967295L else 0L end as decimal(10,0))"
-        ) -%}
+    {%- for word in ['left(magnitude, 16)', 'right(magnitude, 16)'] -%}
+        {%- do words.append("cast(concat(if(digits < '8', '', '-'), conv(" ~ word ~ ', 16, 10)) as decimal(20,0))') -%}
     {%- endfor -%}
-    {%- set high = words[0] ~ ' * 4294967296BD + ' ~ words[1] -%}
-    {%- set low = words[2] ~ ' * 4294967296BD + ' ~ words[3] -%}
     {#- 16 bytes may hold more than 38 digits. -#}
-    {%- set integer = 'try_cast(try_add(try_multiply(' ~ high ~ ', 18446744073709551616BD), ' ~ low ~ ') as decimal(38,0))' -%}
-    {%- set padded = "case when length(digits) between 2 and 32 then "
-        ~ "lpad(digits, 32, case when digits < '8' then '0' else 'F' end) end" -%}
-    {%- set signed = spark_cdc._let(
-        'integer', integer, 'cast(case when ' ~ is_negative ~ ' then try_subtract(-1BD, integer) else integer end as decimal(38,0))'
-    ) -%}
+    {%- set integer = 'try_add(\n    try_multiply(' ~ words[0] ~ ', 18446744073709551616BD),\n    ' ~ words[1] ~ "\n        - if(digits < '8', 0BD, 1BD)\n)" -%}
     {{- return(spark_cdc._let(
-        'digits', "hex(" ~ spark_cdc.decode_binary(text, 'base64') ~ ")", spark_cdc._let('digits', padded, signed)
+        'digits', "hex(" ~ spark_cdc.decode_binary(text, 'base64') ~ ")", spark_cdc._let('magnitude', magnitude, integer)
     )) -}}
 {%- endmacro -%}
 

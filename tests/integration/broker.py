@@ -146,10 +146,11 @@ class Client:
         self._admin.deleteRecords(asked).all().get()
 
     def produce(self, topic: str, values: Iterable[str | None], partition: int = 0, **more: Any) -> None:
-        """Write messages to a partition; `more` has their key and headers."""
-        for value in values:
-            self._plain.send(self._record(topic, partition, value, **more))
+        """Write messages to a partition; `more` has their key and headers. A message that Kafka refused is an error."""
+        sent = [self._plain.send(self._record(topic, partition, value, **more)) for value in values]
         self._plain.flush()
+        for message in sent:
+            message.get()
 
     def transaction(self, topic: str, values: Iterable[str], is_committed: bool = True) -> None:
         """Write messages in a transaction and commit or abort it."""

@@ -112,7 +112,7 @@
         case
             when text is null then null
             {%- for plain, names in groups.items() %}
-            when name in ({{ spark_cdc._literals(names) }}) then coalesce({{ plain | indent(12) }}, '\uFFFD')
+            when name in ({{ spark_cdc._literals(names) }}) then coalesce({{ spark_cdc._outdented(plain) | indent(12) }}, '\uFFFD')
             {%- endfor %}
             else text
         end
@@ -214,7 +214,7 @@
         case
             {%- if whole and dialect != 'cloudcanal' %}
             when startswith(text, '{') and name in ({{ spark_cdc._literals(whole) }})
-                then {{ spark_cdc._debezium_whole_number() }}
+                then {{ spark_cdc._debezium_whole_number() | indent(16) }}
             {%- endif %}
             when octet_length(text) % 4 <> 0 or is_bare then text
             when type = '' and not ({{ untyped }}) then text

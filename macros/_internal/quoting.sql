@@ -79,9 +79,9 @@
     {{- return('get(transform(array(' ~ expression ~ '), ' ~ name ~ ' -> ' ~ body ~ '), 0)') -}}
 {%- endmacro -%}
 
-{#- A CASE of several lines that begins at the left margin, as its END then does. -#}
+{#- A CASE or a call of several lines that begins at the left margin, as its END or bracket then does. -#}
 {%- macro _outdented(text) -%}
-    {%- set end = modules.re.search('\n( +)end\\s*\\Z', text) -%}
+    {%- set end = modules.re.search('\n( +)(?:end|[)])\\s*\\Z', text) -%}
     {{- return(text | replace('\n' ~ end[1], '\n') if end else text) -}}
 {%- endmacro -%}
 

@@ -37,8 +37,11 @@ from message_outcomes
 group by topic, database_name, schema_name, table_name
 {%- endmacro -%}
 
-{#- The CTE `message_outcomes`: the outcome of each message, which `reconciliation` and `run_ledger` count. -#}
-{%- macro _message_outcome_ctes(messages, changes, current) -%}
+{#-
+    The CTE `message_outcomes`: the outcome of each message, which `reconciliation` and `run_ledger` count. With `since`, of the
+    messages of this run and later ones (microseconds of `loaded_at`): earlier changes are then not read.
+-#}
+{%- macro _message_outcome_ctes(messages, changes, current, since=none) -%}
 messages as (
 
     {%- for relation in messages %}
@@ -62,6 +65,9 @@ change_rows as (
 
     {%- for relation in changes %}
     {{ spark_cdc._messages_of_changes(relation, ['_cdc_op', '_cdc_error', '_cdc_partition', '_cdc_offset']) }}
+    {%- if since and spark_cdc._reads_only(relation, messages) %}
+    where _cdc_loaded_at is null or _cdc_loaded_at >= timestamp_micros({{ since }})
+    {%- endif %}
     {{ 'union all' if not loop.last }}
     {%- endfor %}
 
@@ -127,8 +133,44 @@ message_outcomes as (
         on numbered_messages.topic = message_changes.topic
         and numbered_messages.partition = message_changes.partition
         and numbered_messages.offset = message_changes.offset
+    {%- if since %}
+    where numbered_messages.loaded_at >= timestamp_micros({{ since }})
+    {%- endif %}
 
 )
+{%- endmacro -%}
+
+{#- A change of such a model never has an earlier `_cdc_loaded_at` than its messages, because it is made from them. -#}
+{%- macro _reads_only(changes, messages) -%}
+    {%- set found, given = spark_cdc._models_upstream(changes, 'changes'), [] -%}
+    {%- for relation in messages -%}
+        {%- do given.extend(spark_cdc._models_upstream(relation, 'messages')) -%}
+    {%- endfor -%}
+    {%- set below = spark_cdc._nodes_below(found[0], 'messages') if found | length == 1 else [] -%}
+    {{- return(below != [] and below | reject('in', given) | list == []) -}}
+{%- endmacro -%}
+
+{#-
+    For a log of outcomes, the first run that it lacks: microseconds of `loaded_at`, or none if it has all. `places` are the
+    columns besides `loaded_at` that say what it has.
+-#}
+{%- macro _first_run_to_enter(messages, places=[]) -%}
+    {%- set queries = [] -%}
+    {%- for relation in messages -%}
+        {%- do queries.append('select ' ~ (['loaded_at'] + places) | join(', ') ~ ' from ' ~ relation) -%}
+    {%- endfor -%}
+    {%- set query -%}
+        {{ spark_cdc._step('looking for runs to enter') }}
+        select unix_micros(min(messages.loaded_at))
+        from ({{ queries | join(' union all ') }}) as messages
+        where not exists (
+            select 1 from {{ this }} as entered
+            where entered.loaded_at = messages.loaded_at
+            {%- for name in places %} and entered.{{ name }} <=> messages.{{ name }}{% endfor %}
+        )
+    {%- endset -%}
+    {%- set first = run_query(query).rows[0][0] -%}
+    {{- return(none if first is none else first | int) -}}
 {%- endmacro -%}
 
 {#-

@@ -19,7 +19,12 @@
 {%- endmacro -%}
 
 {%- macro spark__run_ledger(messages, changes, current) -%}
-with {{ spark_cdc._message_outcome_ctes(messages, changes, current) }}
+    {%- set adds_to_table = spark_cdc._is_run() and spark_cdc._is_incremental_run() -%}
+    {%- set since = spark_cdc._first_run_to_enter(messages, ['topic']) if adds_to_table else none -%}
+    {%- if adds_to_table and since is none -%}
+        {{- return(spark_cdc._nothing_new()) -}}
+    {%- endif -%}
+with {{ spark_cdc._message_outcome_ctes(messages, changes, current, since) }}
 
 select
     loaded_at,

@@ -60,7 +60,12 @@
         {%- do words.append("cast(concat(if(digits < '8', '', '-'), conv(" ~ word ~ ', 16, 10)) as decimal(20,0))') -%}
     {%- endfor -%}
     {#- 16 bytes may hold more than 38 digits. -#}
-    {%- set integer = 'try_add(\n    try_multiply(' ~ words[0] ~ ', 18446744073709551616BD),\n    ' ~ words[1] ~ "\n        - if(digits < '8', 0BD, 1BD)\n)" -%}
+    {%- set integer -%}
+        try_add(
+            try_multiply({{ words[0] }}, 18446744073709551616BD),
+            {{ words[1] }} - if(digits < '8', 0BD, 1BD)
+        )
+    {%- endset -%}
     {{- return(spark_cdc._let(
         'digits', "hex(" ~ spark_cdc.decode_binary(text, 'base64') ~ ")", spark_cdc._let('magnitude', magnitude, integer)
     )) -}}

@@ -123,7 +123,9 @@ def test_each_run_says_what_it_did(lake: Lake, new_project: Callable[..., Projec
     placed_at = "2026-01-01 12:00:00"
     row = {"id": "1", "amount": "1.50", "placed_at": placed_at}
     run(canal("INSERT", row), canal("INSERT", row | {"id": "2"}))
+    commits = lake.commits("readme_runs.cdc_run_summary")
     assert set(run().values()) == {"nothing new"}
+    assert lake.commits("readme_runs.cdc_run_summary") == commits
     assert "where false" not in compiled(project, "stg_shop__messages")
 
     said = run(

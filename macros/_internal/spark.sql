@@ -20,16 +20,23 @@
     {{- return(execute and run_query("show functions like '" ~ name ~ "'").rows | length > 0) -}}
 {%- endmacro -%}
 
-{#- Of a relation from its schema alone, as a view too has it: `describe query` would analyze all SQL of a view. -#}
+{#-
+    Of a model from its schema alone, as a view too has it: `describe query` would analyze all SQL of a view. A source may be a
+    folder of files, which only a query can read.
+-#}
 {%- macro _column_names(relation) -%}
-    {%- if relation is not mapping -%}
+    {%- set name = spark_cdc._name_of_relation(relation) | string -%}
+    {%- if not graph.nodes.values() | selectattr('relation_name', 'equalto', name) | list -%}
         {{- return(run_query('describe query select * from ' ~ relation).columns[0].values() | list) -}}
     {%- endif -%}
-    {%- set names = [] -%}
-    {%- for row in run_query('describe ' ~ relation).rows if row[0] and row[0][:2] != '# ' -%}
-        {%- do names.append(row[0]) -%}
+    {%- set names, columns = [], namespace(have_ended=false) -%}
+    {%- for row in run_query('describe ' ~ relation).rows -%}
+        {%- set columns.have_ended = columns.have_ended or not row[0] or row[0][:2] == '# ' -%}
+        {%- if not columns.have_ended -%}
+            {%- do names.append(row[0]) -%}
+        {%- endif -%}
     {%- endfor -%}
-    {{- return(names | unique(case_sensitive=true) | list) -}}
+    {{- return(names) -}}
 {%- endmacro -%}
 
 {%- macro _has_rows(query, step='') -%}

@@ -53,7 +53,7 @@
     source.
 
     The query runs while dbt compiles the test. If it finds nothing, dbt gets it as a comment: to plan it once more can take as
-    long as to run it.
+    long as to run it. Only where dbt stores the rows or computes with their columns it gets the query, with `where false`.
 -#}
 {%- macro _with_reasons(test, query, places=[], reason='reason') -%}
     {%- if not execute or flags.WHICH not in ['test', 'build', 'retry'] -%}
@@ -64,7 +64,11 @@
     {%- set found = run_query(
         'select ' ~ reason ~ ', count(*), ' ~ first_at ~ ' from (' ~ query ~ '\n) group by ' ~ reason ~ ' order by 2 desc, 1'
     ).rows -%}
-    {%- if not found -%}
+    {%- set counts_rows = config.get('fail_calc', 'count(*)') == 'count(*)' -%}
+    {%- set stores_rows = config.get('store_failures') or flags.STORE_FAILURES -%}
+    {%- if not found and (stores_rows or not counts_rows) -%}
+        {{- return('select * from (\n' ~ query ~ '\n)\n-- it was asked already, and found nothing\nwhere false') -}}
+    {%- elif not found -%}
         {%- set columns = [] -%}
         {%- for name in [reason] + places -%}
             {%- do columns.append('cast(null as string) as ' ~ name) -%}

@@ -8,7 +8,7 @@
     `commit` is the one from which the rows are computed. `condition` selects the new changes, those of later batches. It
     selects all changes if the table has other rows than its properties say, or if the count has changed: a run that began
     earlier ended later, or changes were rebuilt or deleted. It is none if nothing is new. `pending` is the result of
-    `_pending_changes`. `is_only_read` is true if the new messages have no change of this table.
+    `_pending_changes`, or of `_changes_of_first_build`. `is_only_read` is true if the new messages have no change of this table.
 -#}
 {%- macro _changes_to_apply(table, all_changes, existing_relation, file_format, is_first) -%}
     {%- set state = spark_cdc._state_of_table(existing_relation, file_format) -%}

@@ -38,8 +38,9 @@ group by topic, database_name, schema_name, table_name
 {%- endmacro -%}
 
 {#-
-    The CTE `message_outcomes`: the outcome of each message, which `reconciliation` and `run_ledger` count. With `since`, of the
-    messages of this run and later ones (microseconds of `loaded_at`): earlier changes are then not read.
+    The CTE `message_outcomes`: the outcome of each message, which `reconciliation` and `run_ledger` count. With `since`, only of
+    messages with this `loaded_at` or a later one (microseconds); where changes are views of these messages, only the changes of
+    these runs are read then.
 -#}
 {%- macro _message_outcome_ctes(messages, changes, current, since=none) -%}
 messages as (
@@ -65,7 +66,7 @@ change_rows as (
 
     {%- for relation in changes %}
     {{ spark_cdc._messages_of_changes(relation, ['_cdc_op', '_cdc_error', '_cdc_partition', '_cdc_offset']) }}
-    {%- if since and spark_cdc._reads_only(relation, messages) %}
+    {%- if since and spark_cdc._is_view_of(relation, messages) %}
     where _cdc_loaded_at is null or _cdc_loaded_at >= timestamp_micros({{ since }})
     {%- endif %}
     {{ 'union all' if not loop.last }}
@@ -112,7 +113,7 @@ message_outcomes as (
 
     select
         numbered_messages.*,
-        -- an error that another copy or the other half of the update has mended is no reason
+        -- where another row of the message says more, a cut copy and a half of an update are no reason
         case
             when numbered_messages.message_code is not null then array(numbered_messages.message_code)
             when not message_changes.has_error then message_changes.codes
@@ -140,19 +141,33 @@ message_outcomes as (
 )
 {%- endmacro -%}
 
-{#- A change of such a model never has an earlier `_cdc_loaded_at` than its messages, because it is made from them. -#}
-{%- macro _reads_only(changes, messages) -%}
-    {%- set found, given = spark_cdc._models_upstream(changes, 'changes'), [] -%}
-    {%- for relation in messages -%}
-        {%- do given.extend(spark_cdc._models_upstream(relation, 'messages')) -%}
+{#-
+    Whether a relation is a changes model that is a view of these messages and no others: its `_cdc_loaded_at` is the messages'
+    own. A stored log has the time of the run that made it, which may be earlier if the messages were built again since.
+-#}
+{%- macro _is_view_of(relation, messages) -%}
+    {%- set found, given = spark_cdc._models_upstream(relation, 'changes'), [] -%}
+    {%- for of_messages in messages -%}
+        {%- do given.extend(spark_cdc._models_upstream(of_messages, 'messages')) -%}
     {%- endfor -%}
-    {%- set below = spark_cdc._nodes_below(found[0], 'messages') if found | length == 1 else [] -%}
+    {%- if found | length != 1 or found[0].config.materialized != 'view'
+        or found[0].relation_name != spark_cdc._name_of_relation(relation) | string -%}
+        {{- return(false) -}}
+    {%- endif -%}
+    {%- set below = spark_cdc._nodes_below(found[0], 'messages') -%}
     {{- return(below != [] and below | reject('in', given) | list == []) -}}
 {%- endmacro -%}
 
 {#-
-    For a log of outcomes, the first run that it lacks: microseconds of `loaded_at`, or none if it has all. `places` are the
-    columns besides `loaded_at` that say what it has.
+    Whether this run adds the runs to a log of outcomes that it lacks, and can ask for them: an ephemeral model is no table.
+-#}
+{%- macro _adds_runs(messages) -%}
+    {{- return(spark_cdc._is_run() and spark_cdc._is_incremental_run() and '__dbt__cte__' not in messages | join(' ')) -}}
+{%- endmacro -%}
+
+{#-
+    The first run that a log of outcomes lacks: microseconds of `loaded_at`, or none if it has all. `places` are the columns
+    besides `loaded_at` that say what it has.
 -#}
 {%- macro _first_run_to_enter(messages, places=[]) -%}
     {%- set queries = [] -%}

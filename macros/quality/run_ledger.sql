@@ -19,11 +19,12 @@
 {%- endmacro -%}
 
 {%- macro spark__run_ledger(messages, changes, current) -%}
-    {%- set adds_to_table = spark_cdc._is_run() and spark_cdc._is_incremental_run() -%}
-    {%- set since = spark_cdc._first_run_to_enter(messages, ['topic']) if adds_to_table else none -%}
-    {%- if adds_to_table and since is none -%}
+    {%- set adds_runs = spark_cdc._adds_runs(messages) -%}
+    {%- set since = spark_cdc._first_run_to_enter(messages, ['topic']) if adds_runs else none -%}
+    {%- if adds_runs and since is none -%}
         {{- return(spark_cdc._nothing_new()) -}}
     {%- endif -%}
+    {%- do spark_cdc._note_state('append') -%}
 with {{ spark_cdc._message_outcome_ctes(messages, changes, current, since) }}
 
 select

@@ -609,6 +609,13 @@ CASES = [
     ),
     Case("different keys pass", "one_row_per_key", "current_good", KEY),
     Case(
+        "what dbt computes with the columns of the rows is computed of no rows too",
+        "one_row_per_key",
+        "current_good",
+        KEY,
+        config={"fail_calc": "count(distinct id)"},
+    ),
+    Case(
         "repeated keys are found and null is a value",
         "one_row_per_key",
         "rows_with_repeated_keys",

@@ -111,13 +111,18 @@ def test_each_run_says_what_it_did(lake: Lake, new_project: Callable[..., Projec
     models[f"models/{STORED}.sql"] = MODELS[CHANGES].replace(
         "materialized='view'", "materialized='cdc_append'"
     )
+    summary = MODELS["models/quality/cdc_run_summary.sql"]
+    models["models/stored_summary.sql"] = summary.replace(
+        f"changes=[ref('{VIEW}')]", f"changes=[ref('{STORED}')]"
+    )
     project = new_project("readme_runs", models)
     lake.create_raw("raw", schema="shop")
 
     def run(*messages: Message) -> dict[str, str]:
         lake.land("raw", messages, schema="shop")
-        said = project.run("--select", *SAYING, STORED).messages
+        said = project.run("--select", *SAYING, STORED, "stored_summary").messages
         assert said.pop(VIEW) == "OK"
+        assert said.pop("stored_summary") == said["cdc_run_summary"]
         return said
 
     placed_at = "2026-01-01 12:00:00"
@@ -145,13 +150,13 @@ def test_each_run_says_what_it_did(lake: Lake, new_project: Callable[..., Projec
         "cdc_run_summary": "7 read: 1 applied, 1 control, 1 unrouted, "
         "4 rejected (invalid_value, not_json, unknown_op), 2 undeclared columns (note)",
     }
-    summary = lake.rows("""
+    summarized = lake.rows("""
         select table_name, read, rejected_codes, undeclared_columns
         from readme_runs.cdc_run_summary
         where loaded_at = (select max(loaded_at) from readme_runs.cdc_run_summary)
         order by table_name
     """)
-    assert summary == [
+    assert summarized == [
         {"table_name": None, "read": 4, "rejected_codes": {"not_json": 2, "unknown_op": 1}, "undeclared_columns": []},
         {"table_name": "orders", "read": 2, "rejected_codes": {"invalid_value": 1},
          "undeclared_columns": ["colour\n", "note"]},
@@ -177,6 +182,21 @@ def test_each_run_says_what_it_did(lake: Lake, new_project: Callable[..., Projec
         assert "where false" not in query and step in query
     assert lake.rows(f"select count(*) as n from ({whole})") == [{"n": 11}]
     assert lake.rows(f"select count(*) as n from ({changes}) where _cdc_op is not null") == [{"n": 5}]
+
+    # Messages that are built again are of a later run than the stored changes that were made of them.
+    project.run("--full-refresh", "--select", "stg_shop__messages")
+    run()
+    of_view, of_stored = (
+        lake.rows(f"""
+            select table_name, read, applied, superseded, duplicate, control, unrouted, rejected, rejected_codes
+            from readme_runs.{name}
+            where loaded_at = (select max(loaded_at) from readme_runs.{name})
+            order by table_name
+        """)
+        for name in ("cdc_run_summary", "stored_summary")
+    )
+    assert of_stored == of_view
+    assert [row["read"] for row in of_view] == [4, 6, 1]
 
 
 def compiled(project: Project, model: str) -> str:

@@ -137,6 +137,8 @@ def offer_databases(*packages: str) -> None:
     for package in packages:
         if not any(Path("/").glob(programs[package])) and not apt_install([package]):
             say(f"{package} could not be installed.")
+    program = ROOT / "tools" / "setup_servers.py"
+    subprocess.run([PYTHON, program, "sid", "mysql-server-core", ROOT / ".servers" / "mysql"], check=True)
 
 
 def apt_install(names: list[str] | tuple[str, ...]) -> bool:

@@ -31,7 +31,7 @@ TEST_JARS = {
     "io.delta:delta-storage:4.4.0": "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc",
 }
 JARS = {"demo": DEMO_JARS, "test": TEST_JARS, "e2e": TEST_JARS}
-# Spark's Kafka source, a broker, and Kafka Connect with Debezium: tests are skipped without them. One hash
+# Spark's Kafka source, a broker, Kafka Connect with Debezium, Canal: tests are skipped without them. One hash
 # for all files of each.
 KAFKA_SOURCE = ("org.apache.spark:spark-sql-kafka-0-10_2.13:4.1.1",)
 KAFKA_BROKER = ("org.apache.kafka:kafka_2.13:4.3.1",)
@@ -39,17 +39,25 @@ DEBEZIUM = (
     "org.apache.kafka:connect-runtime:4.3.1",
     "org.apache.kafka:connect-json:4.3.1",
     "io.debezium:debezium-connector-mariadb:3.5.0.Final",
+    "io.debezium:debezium-connector-mysql:3.5.0.Final",
     "io.debezium:debezium-connector-postgres:3.5.0.Final",
     "org.slf4j:slf4j-simple:1.7.36",
+)
+CANAL = (
+    "com.alibaba.otter:canal.server:1.1.7",
+    "com.alibaba.otter:connector.core:1.1.7",
+    "com.alibaba.otter:connector.kafka:1.1.7",
+    "org.slf4j:slf4j-api:1.7.25",  # as new as its log4j binding
 )
 KAFKA_JARS = {
     "kafka-source": (KAFKA_SOURCE, "11c2e1ee40baffea6927e35af913cf2f7742c1f99edb6905e7706434e0109f61"),
     "kafka-broker": (KAFKA_BROKER, "bb90fc6b4361656d05c9396e4f8d8711917970666e429ab8bc9975108108eb6b"),
 }
-CONNECT_JARS = {
-    "debezium": (DEBEZIUM, "27c862c872c57d70a615b6b50f196b8862ae7bdbf002fe59e52917b1dd58704f"),
+READER_JARS = {
+    "debezium": (DEBEZIUM, "e19c4af075e59580d771aa923bb940e8760191c55a8dba5867f43123224716c6"),
+    "canal": (CANAL, "587a117c066738cf5d4408414274757b986fff17671e01efbfee6abb9f9d6aae"),
 }
-FOLDERS = {"demo": {}, "test": KAFKA_JARS, "e2e": KAFKA_JARS | CONNECT_JARS}
+FOLDERS = {"demo": {}, "test": KAFKA_JARS, "e2e": KAFKA_JARS | READER_JARS}
 # What Spark has itself, and what Delta needs for other catalogs only.
 NOT_FETCHED = (
     "org.slf4j:slf4j-api",

@@ -77,6 +77,11 @@
     {{- return(found) -}}
 {%- endmacro -%}
 
+{#- The messages models that a changes model shows as a view; none if it is stored. -#}
+{%- macro _messages_of_view(changes) -%}
+    {{- return(spark_cdc._nodes_below(changes, 'messages') if changes.config.materialized == 'view' else []) -}}
+{%- endmacro -%}
+
 {#- Model name -> node. Kinds: messages, changes, run_ledger, run_summary, cdc_current, cdc_history. -#}
 {%- macro _models_of(kinds) -%}
     {%- set found = {} -%}

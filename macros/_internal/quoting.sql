@@ -85,6 +85,11 @@
     {{- return(text | replace('\n' ~ end[1], '\n') if end else text) -}}
 {%- endmacro -%}
 
+{#- SQL with a blank in place of each comment. Nothing else may hold a comment's signs, as in the select of a whole model. -#}
+{%- macro _without_comments(sql) -%}
+    {{- return(modules.re.sub('(?s)/[*].*?[*]/|--[^\\n]*', ' ', sql)) -}}
+{%- endmacro -%}
+
 {#- `numbers` as the property has them, separated by commas. -#}
 {%- macro _sequence_literal(numbers) -%}
     {%- set parts = [] -%}

@@ -154,7 +154,7 @@
     {%- set is_kept = spark_cdc._is_log() -%}
     {%- set of_this_table = spark_cdc._name_condition(database, schema, table) -%}
     {%- set source_columns = spark_cdc._columns_of_source(messages, raw_columns) -%}
-    {%- set where = "kind in ('rows', 'truncate') and " ~ of_this_table if messages else none -%}
+    {%- set where = spark_cdc._messages_with_changes(of_this_table) if messages else none -%}
     {%- set has_source_table = spark_cdc._has_source_table(database, schema, table) -%}
     {%- set reading = none -%}
     {%- if appends -%}
@@ -194,7 +194,7 @@ read_again as (
 
 {{ spark_cdc._row_changes(
     fmt,
-    none if messages else "(kind in ('rows', 'truncate') and " ~ of_this_table ~ ") or kind = 'unreadable'",
+    none if messages else '(' ~ spark_cdc._messages_with_changes(of_this_table) ~ ") or kind = 'unreadable'",
     columns, key, parts
 ) }},
 

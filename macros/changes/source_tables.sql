@@ -22,6 +22,11 @@
     {{- return('(' ~ spark_cdc._name_condition(noted.database or none, noted.schema or none, noted.table) ~ ')') -}}
 {%- endmacro -%}
 
+{#- Condition on an envelope: it is one of these tables, and has changes of theirs. -#}
+{%- macro _messages_with_changes(of_tables) -%}
+    {{- return("kind in ('rows', 'truncate') and " ~ of_tables) -}}
+{%- endmacro -%}
+
 {#- The source tables that it reads, for a sentence. -#}
 {%- macro _tables_of(changes) -%}
     {%- set noted = changes.config.meta['spark_cdc.arguments'] -%}

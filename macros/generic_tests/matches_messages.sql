@@ -20,7 +20,7 @@
     {%- set noted = changes.config.meta['spark_cdc.arguments'] -%}
     {%- set names = ['database_name', 'schema_name', 'table_name'] -%}
     {#- It has the rows of its tables in the messages, and no others. -#}
-    {%- set is_view_of_messages = source.is_messages and changes.config.materialized == 'view' -%}
+    {%- set is_view_of_messages = spark_cdc._messages_of_view(changes) != [] -%}
 with {% if source.is_messages -%}
 envelopes as (
 

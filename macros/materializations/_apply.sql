@@ -1,6 +1,6 @@
 {#- The model that the whole query is `select * from`, if it is one: a view over a view is analyzed once more by each query. -#}
 {%- macro _selected_model(sql) -%}
-    {%- set words = modules.re.sub('(?s)/[*].*?[*]/|--[^\\n]*', ' ', sql).split() -%}
+    {%- set words = spark_cdc._without_comments(sql).split() -%}
     {%- for id in model.depends_on.nodes if id in graph.nodes and not model.extra_ctes -%}
         {%- set node = graph.nodes[id] -%}
         {%- if words[:3] | join(' ') | lower == 'select * from' and words[3:] == [node.relation_name] -%}

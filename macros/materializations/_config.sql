@@ -167,10 +167,9 @@
     {%- for model_sql in ephemeral -%}
         {%- set text.sql = text.sql | replace(model_sql, '') -%}
     {%- endfor -%}
-    {%- set text.sql = modules.re.sub('(?s)/[*].*?[*]/|--[^\\n]*', ' ', text.sql) -%}
     {%- set name = '(`[^`]+`|\\w+)' -%}
     {%- set whole = '(?is)\\s*(with[\\s,]*)?select\\s+[*]\\s+from\\s+' ~ name ~ '([.]' ~ name ~ ')*\\s*' -%}
-    {{- return(modules.re.fullmatch(whole, text.sql) is not none) -}}
+    {{- return(modules.re.fullmatch(whole, spark_cdc._without_comments(text.sql)) is not none) -}}
 {%- endmacro -%}
 
 {#- Rows of two source tables are two rows even if their keys are equal, unless the model says otherwise. -#}

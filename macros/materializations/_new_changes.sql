@@ -26,17 +26,20 @@
     {%- endif -%}
     {%- set condition, pending = 'true', none -%}
     {%- if before -%}
+        {%- set new_messages = spark_cdc._new_messages(log, before.loaded_at) if log.changes else none -%}
+        {%- if new_messages and found.count == before.count + new_messages.count and new_messages.of_changes == 0 -%}
+            {{- return(dict(nothing, is_only_read=true)) -}}
+        {%- endif -%}
         {%- set later = '_cdc_loaded_at is null or _cdc_loaded_at > timestamp_micros(' ~ before.loaded_at ~ ')' -%}
         {%- set condition = spark_cdc._of_this_run(later, '_cdc_loaded_at') -%}
         {%- set pending = spark_cdc._pending_changes(
             all_changes, condition, before.last_sequence, deleted_keys_gone,
             table if table.newest_is_row else none, found.count - before.count
         ) -%}
-        {%- set new_rows = spark_cdc._rows_after(log, before.loaded_at) if log.is_below_view else pending.count -%}
-        {%- if found.count != before.count + new_rows -%}
+        {%- if found.count != before.count + (new_messages or pending).count -%}
             {%- set condition, pending = 'true', none -%}
         {%- elif pending.count == 0 -%}
-            {{- return(dict(nothing, is_only_read=log.is_below_view)) -}}
+            {{- return(dict(nothing, is_only_read=new_messages is not none)) -}}
         {%- endif -%}
     {%- endif -%}
     {%- if is_first -%}
@@ -45,7 +48,7 @@
     {%- set pending = pending or spark_cdc._pending_changes(all_changes, condition) -%}
     {{- return(dict(
         nothing,
-        loaded_at=found.loaded_at if log.is_below_view else [found.loaded_at, pending.last_loaded_at] | max,
+        loaded_at=found.loaded_at if log.changes else [found.loaded_at, pending.last_loaded_at or 0] | max,
         truncates=pending.truncates + (0 if condition == 'true' else before.truncates),
         condition=condition,
         pending=pending
@@ -54,29 +57,29 @@
 
 {#-
     The stored table that says what is new, with its column of the run that wrote a row. It is the messages model if the changes
-    are a view right above it: the view itself would have to read all messages to count its rows. A model of the user's own in
-    between may be older than the messages, and with `--defer` the view may read others, so then the changes are asked.
+    are a view right above it (`changes`): the view itself would have to read all messages to count its rows. A model of the
+    user's own in between may be older than the messages, and with `--defer` the view may read others, so then the changes are
+    asked.
 -#}
 {%- macro _log_of_changes(all_changes) -%}
-    {%- set of_changes = {'relation': all_changes, 'loaded_at': '_cdc_loaded_at', 'is_below_view': false} -%}
+    {%- set of_changes = {'relation': all_changes, 'loaded_at': '_cdc_loaded_at', 'changes': none} -%}
     {%- set changes = spark_cdc._nodes_below(model, 'changes') -%}
-    {%- if flags.EMPTY or flags.DEFER or changes | length != 1 or changes[0].config.materialized != 'view'
-        or changes[0].unique_id not in model.depends_on.nodes -%}
+    {%- if flags.EMPTY or flags.DEFER or changes | length != 1 or changes[0].unique_id not in model.depends_on.nodes -%}
         {{- return(of_changes) -}}
     {%- endif -%}
-    {%- set messages = spark_cdc._nodes_below(changes[0], 'messages') -%}
+    {%- set messages = spark_cdc._messages_of_view(changes[0]) -%}
     {%- if messages | length != 1 or messages[0].config.materialized not in spark_cdc._logs()
         or messages[0].unique_id not in changes[0].depends_on.nodes -%}
         {{- return(of_changes) -}}
     {%- endif -%}
-    {{- return({'relation': messages[0].relation_name, 'loaded_at': 'loaded_at', 'is_below_view': true}) -}}
+    {{- return({'relation': messages[0].relation_name, 'loaded_at': 'loaded_at', 'changes': changes[0]}) -}}
 {%- endmacro -%}
 
 {#- Answered from the log's metadata alone; by Delta only if the query asks for nothing else than the number of rows. -#}
 {%- macro _rows_in_log(log, before, file_format) -%}
     {%- if before and file_format == 'delta' -%}
         {%- set count = run_query('select count(*) from ' ~ log.relation).rows[0][0] | int -%}
-        {%- if not log.is_below_view -%}
+        {%- if not log.changes -%}
             {{- return({'count': count, 'loaded_at': before.loaded_at, 'is_as_before': false}) -}}
         {%- endif -%}
         {%- set last = run_query('select unix_micros(max(' ~ log.loaded_at ~ ')) from ' ~ log.relation).rows[0][0] | int -%}
@@ -92,11 +95,14 @@
     }) -}}
 {%- endmacro -%}
 
-{%- macro _rows_after(log, loaded_at) -%}
-    {{- return(run_query(
+{#- `count` of the messages that later runs wrote, and how many of them are `of_changes`: of the tables that these read. -#}
+{%- macro _new_messages(log, loaded_at) -%}
+    {%- set found = run_query(
         spark_cdc._step('counting new messages')
-        ~ 'select count(*) from ' ~ log.relation ~ ' where ' ~ log.loaded_at ~ ' > timestamp_micros(' ~ loaded_at ~ ')'
-    ).rows[0][0] | int) -}}
+        ~ 'select count(*), count_if(' ~ spark_cdc._messages_with_changes(spark_cdc._condition_of(log.changes)) ~ ')'
+        ~ ' from ' ~ log.relation ~ ' where ' ~ log.loaded_at ~ ' > timestamp_micros(' ~ loaded_at ~ ')'
+    ).rows[0] -%}
+    {{- return({'count': found[0] | int, 'of_changes': found[1] | int}) -}}
 {%- endmacro -%}
 
 {#-
@@ -176,7 +182,6 @@
     {%- set found = run_query(query).rows[0] -%}
     {{- return({
         'count': found[0] | int, 'truncates': found[1] | int, 'are_whole': found[2] == 0, 'inherits_values': found[3] > 0,
-        'last_loaded_at': 0,
     }) -}}
 {%- endmacro -%}
 

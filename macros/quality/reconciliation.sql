@@ -150,12 +150,24 @@ message_outcomes as (
     {%- for of_messages in messages -%}
         {%- do given.extend(spark_cdc._models_upstream(of_messages, 'messages')) -%}
     {%- endfor -%}
-    {%- if found | length != 1 or found[0].config.materialized != 'view'
-        or found[0].relation_name != spark_cdc._name_of_relation(relation) | string -%}
+    {%- if found | length != 1 or found[0].relation_name != spark_cdc._name_of_relation(relation) | string -%}
         {{- return(false) -}}
     {%- endif -%}
-    {%- set below = spark_cdc._nodes_below(found[0], 'messages') -%}
+    {%- set below = spark_cdc._messages_of_view(found[0]) -%}
     {{- return(below != [] and below | reject('in', given) | list == []) -}}
+{%- endmacro -%}
+
+{#-
+    What a run of a log of outcomes enters: the runs from `since` on, all runs if that is none, or nothing (`are_none`), because
+    the log has them all. `places` are the columns besides `loaded_at` that say what it has.
+-#}
+{%- macro _runs_to_enter(messages, places=[]) -%}
+    {%- set adds_runs = spark_cdc._adds_runs(messages) -%}
+    {%- set since = spark_cdc._first_run_to_enter(messages, places) if adds_runs else none -%}
+    {%- if not adds_runs or since is not none -%}
+        {%- do spark_cdc._note_state('append') -%}
+    {%- endif -%}
+    {{- return({'since': since, 'are_none': adds_runs and since is none}) -}}
 {%- endmacro -%}
 
 {#-
@@ -166,10 +178,9 @@ message_outcomes as (
 {%- endmacro -%}
 
 {#-
-    The first run that a log of outcomes lacks: microseconds of `loaded_at`, or none if it has all. `places` are the columns
-    besides `loaded_at` that say what it has.
+    The first run that a log of outcomes lacks: microseconds of `loaded_at`, or none if it has all. `places` as above.
 -#}
-{%- macro _first_run_to_enter(messages, places=[]) -%}
+{%- macro _first_run_to_enter(messages, places) -%}
     {%- set queries = [] -%}
     {%- for relation in messages -%}
         {%- do queries.append('select ' ~ (['loaded_at'] + places) | join(', ') ~ ' from ' ~ relation) -%}

@@ -19,13 +19,11 @@
 {%- endmacro -%}
 
 {%- macro spark__run_ledger(messages, changes, current) -%}
-    {%- set adds_runs = spark_cdc._adds_runs(messages) -%}
-    {%- set since = spark_cdc._first_run_to_enter(messages, ['topic']) if adds_runs else none -%}
-    {%- if adds_runs and since is none -%}
+    {%- set runs = spark_cdc._runs_to_enter(messages, ['topic']) -%}
+    {%- if runs.are_none -%}
         {{- return(spark_cdc._nothing_new()) -}}
     {%- endif -%}
-    {%- do spark_cdc._note_state('append') -%}
-with {{ spark_cdc._message_outcome_ctes(messages, changes, current, since) }}
+with {{ spark_cdc._message_outcome_ctes(messages, changes, current, runs.since) }}
 
 select
     loaded_at,

@@ -25,13 +25,11 @@
 
 {%- macro spark__run_summary(messages, changes, current) -%}
     {%- set places = ['loaded_at', 'topic', 'database_name', 'schema_name', 'table_name'] -%}
-    {%- set adds_runs = spark_cdc._adds_runs(messages) -%}
-    {%- set since = spark_cdc._first_run_to_enter(messages) if adds_runs else none -%}
-    {%- if adds_runs and since is none -%}
+    {%- set runs = spark_cdc._runs_to_enter(messages) -%}
+    {%- if runs.are_none -%}
         {{- return(spark_cdc._nothing_new()) -}}
     {%- endif -%}
-    {%- do spark_cdc._note_state('append') -%}
-with {{ spark_cdc._message_outcome_ctes(messages, changes, current, since) }},
+with {{ spark_cdc._message_outcome_ctes(messages, changes, current, runs.since) }},
 
 new_outcomes as (
 

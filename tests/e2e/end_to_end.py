@@ -25,16 +25,18 @@ def main() -> None:
     arguments.add_argument("--rounds", type=int, default=8)
     arguments.add_argument("--pause", type=float, default=0.05, help="seconds between transactions")
     arguments.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
+    arguments.add_argument("--folder", type=Path, help="a new folder for all data, which stays there")
     options = arguments.parse_args()
     if lacks := missing(options.databases):
         sys.exit(f"make e2e: missing: {lacks}. Install it, and type make e2e again.")
     print(f"seed {options.seed}", flush=True)
-    with tempfile.TemporaryDirectory(prefix="spark_cdc_e2e_") as scratch:
-        print(
-            end_to_end(
-                Path(scratch), options.databases, options.seed, options.rounds, options.pause, is_long=True
-            )
-        )
+    long = (options.databases, options.seed, options.rounds, options.pause, True)
+    if options.folder:
+        options.folder.mkdir(parents=True)
+        print(end_to_end(options.folder.resolve(), *long))
+    else:
+        with tempfile.TemporaryDirectory(prefix="spark_cdc_e2e_") as scratch:
+            print(end_to_end(Path(scratch), *long))
 
 
 def end_to_end(
@@ -44,7 +46,7 @@ def end_to_end(
 
     A long form also runs the quality models and the shipped tests.
     """
-    pipeline = Pipeline(folder, "iceberg", seed, names)
+    pipeline = Pipeline(folder, "iceberg", seed, names=names)
     try:
         pipeline.open()
         pipeline.say("servers are up")
@@ -55,7 +57,9 @@ def end_to_end(
             pipeline.say("all messages have landed")
             if rounds > 1:  # there are new columns
                 pipeline.generate()
+                pipeline.say("wrote models")
             pipeline.apply(worker)
+            pipeline.say("all has been read")
             compared = pipeline.must_equal_the_databases(worker)
             pipeline.say("all tables are equal")
             if is_long:
@@ -78,6 +82,8 @@ def rounds_of_changes(pipeline: Pipeline, rounds: int, pause: float) -> Worker:
     for number in range(rounds):
         if number in (1, 3):
             pipeline.add_column(number // 2)
+        if number == 2:
+            pipeline.widen_column()
         with pipeline.busy(pause):
             if number and pipeline.chance.random() < 0.4:
                 pipeline.restart_connect()

@@ -1,14 +1,16 @@
 """From real databases to tables, all the way: servers, workload, a generated dbt project, and what must hold.
 
-databases -> Debezium -> Kafka -> `cdc_landing` -> `spark-cdc generate` -> `dbt build`, again and again while the
+databases -> Debezium or Canal -> Kafka -> `cdc_landing` -> `spark-cdc generate` -> `dbt build`, again and again while the
 databases change, with runs and connectors that are killed. At the end the current tables equal the databases', value
 by value, and the history tables their logs.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import random
+import struct
 import subprocess
 import sys
 import threading
@@ -19,14 +21,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from datetime import time as clock
+from decimal import Decimal
 from itertools import groupby
 from typing import Any
 
 from broker import Broker
 from harness import Project, environment
 from kills import SCHEMA, Siege, Worker
-from servers import DATABASES, Connect, Database
-from transactions import Column, Key, Row, Workload, integers, texts, types
+from servers import DATABASES, Canal, Connect, Database, MysqlForCanal
+from transactions import Column, Document, Key, Row, Workload, integers, texts, types
 
 LANDING = """\
 {{{{ config(materialized='cdc_landing') }}}}
@@ -36,8 +39,11 @@ LANDING = """\
     'kafka.metadata.max.age.ms': '1000'
 }}) }}}}
 """
+# All databases have tables of the same names.
+ROUTES = "route: [{{source-table: '.*', sink-table: {name}_<>, replace-symbol: <>}}]"
 APPLY = ["run", "--select", "models/staging", "models/marts"]
 # Two more columns of orders, while everything runs.
+WIDER_COLUMN = Column("small", types("int"), integers(32))
 LATE_COLUMNS = (
     Column("rating", types("smallint"), integers(16)),
     Column("remark", types("varchar(60)"), texts(60)),
@@ -53,7 +59,8 @@ class Pipeline(Siege):
     broker: Broker = field(init=False)
     databases: dict[str, Database] = field(init=False)
     workloads: dict[str, Workload] = field(init=False)
-    connect: Connect = field(init=False)
+    connect: Connect | None = field(init=False)
+    readers: list[Connect | Canal] = field(init=False)
 
     def __post_init__(self) -> None:
         self.folder.chmod(0o755)  # PostgreSQL is another user
@@ -71,9 +78,11 @@ class Pipeline(Siege):
             database.start()
             self.workloads[name] = Workload(database, self.seed)
             self.workloads[name].begin()
-        self.connect = Connect(self.folder / "connect", self.broker.servers, list(self.databases.values()))
-        self.connect.start()
-        self.connect.waits_for_changes()
+        self._make_readers()
+        for reader in self.readers:
+            reader.start()
+        for reader in self.readers:
+            reader.waits_for_changes()
         models = {
             f"models/landing/raw_{name}.sql": LANDING.format(
                 servers=self.broker.servers, pattern=rf"{name}\\..*"
@@ -82,12 +91,21 @@ class Pipeline(Siege):
         }
         self.project = Project(self.folder / "project", SCHEMA, models)
 
+    def _make_readers(self) -> None:
+        """Debezium's connectors are in one process; each server for Canal has a process of Canal."""
+        of_debezium = [each for each in self.databases.values() if not isinstance(each, MysqlForCanal)]
+        of_canal = [each for each in self.databases.values() if isinstance(each, MysqlForCanal)]
+        servers = self.broker.servers
+        self.connect = Connect(self.folder / "connect", servers, of_debezium) if of_debezium else None
+        self.readers = [Canal(self.folder / each.name / "reader", servers, each) for each in of_canal]
+        self.readers += [self.connect] if self.connect else []
+
     def close(self) -> None:
         """End all servers."""
         for workload in getattr(self, "workloads", {}).values():
             workload.close()
-        if hasattr(self, "connect"):
-            self.connect.stop(suddenly=True)
+        for reader in getattr(self, "readers", ()):
+            reader.stop(suddenly=True)
         for database in self.databases.values():
             database.stop()
         self.broker.stop()
@@ -99,11 +117,13 @@ class Pipeline(Siege):
     def generate(self) -> None:
         """Let `spark-cdc generate` write the models of all tables that have messages."""
         for name in self.names:
+            routes = self.folder / f"{name}_routes.yml"
+            routes.write_text(ROUTES.format(name=name))
             done = subprocess.run(
                 [
                     sys.executable, "-m", "dbt_spark_cdc.cli", "generate", "--source", name,
                     "--raw-table", f"{SCHEMA}.raw_{name}", "--project-dir", str(self.project.folder),
-                    "--profiles-dir", str(self.project.folder),
+                    "--profiles-dir", str(self.project.folder), "--routes", str(routes),
                 ],
                 env=self.environment(), capture_output=True, text=True,
             )  # fmt: skip
@@ -149,15 +169,31 @@ class Pipeline(Siege):
         assert not failures, failures
 
     def restart_connect(self) -> None:
-        """Kill Kafka Connect, which then sends some messages again."""
-        self.connect.stop(suddenly=True)
-        self.connect.start()
-        self.killed["connect"] += 1
+        """Kill Kafka Connect, which then sends some messages again.
+
+        Canal stays: its messages have no position of the log, so one that comes again is a change that happened again.
+        """
+        if self.connect:
+            self.connect.stop(suddenly=True)
+            self.connect.start()
+            self.killed["connect"] += 1
 
     def add_column(self, number: int) -> None:
         """A new column of orders in each database; nobody may change rows meanwhile."""
+        self._let_canal_read()
         for workload in self.workloads.values():
             workload.add_column("orders", LATE_COLUMNS[number])
+
+    def widen_column(self) -> None:
+        """A column of orders gets a wider type; nobody may change rows meanwhile."""
+        self._let_canal_read()
+        for workload in self.workloads.values():
+            workload.change_type("orders", WIDER_COLUMN)
+
+    def _let_canal_read(self) -> None:
+        """Canal reads a row with the columns that the table has by then."""
+        if any(isinstance(reader, Canal) for reader in self.readers):
+            time.sleep(3)
 
     def catch_up(self, worker: Worker, seconds: int = 600) -> None:
         """Write a last row, and land until it has arrived."""
@@ -166,7 +202,7 @@ class Pipeline(Siege):
         until = time.monotonic() + seconds
         missing = set(self.names)
         while missing:
-            assert time.monotonic() < until, f"{missing} did not arrive: {self.connect}"
+            assert time.monotonic() < until, f"{missing} did not arrive: {[*map(str, self.readers)]}"
             time.sleep(2)
             self.land(worker)
             tables = worker.tables()
@@ -182,7 +218,7 @@ class Pipeline(Siege):
         compared: Counter[str] = Counter()
         for name, workload in self.workloads.items():
             for table, key in workload.keys().items():
-                model = self.model(name, table)
+                model = f"{name}_{table}"
                 columns = workload.columns(table)
                 _must_be_once(found[model], key, model)
                 current = {
@@ -225,26 +261,40 @@ class Pipeline(Siege):
             count += len(got)
         return count
 
-    def model(self, name: str, table: str) -> str:
-        """The model of a source table: the names of generate's files, of which one database's may have a prefix."""
-        files = (self.project.folder / "models" / "marts" / name).glob("*.sql")
-        [model] = [file.stem for file in files if file.stem in (table, f"{name}_{table}")]
-        return model
-
 
 def same(value: Any, found: Any) -> bool:
-    """Whether a database's value and a table's are the same; a time of day is a number of microseconds in the table."""
-    if isinstance(value, (memoryview, bytes)) or isinstance(found, bytearray):
-        return value is not None and found is not None and bytes(value) == bytes(found)
+    """Whether a database's value and a table's are the same; a table may have another type, which `generate` chose."""
+    if value is None or found is None:
+        return value is None and found is None
+    if isinstance(value, Document):
+        return json.loads(value) == json.loads(found)
+    if isinstance(value, list):  # the text of a JSON array
+        return value == json.loads(found)
+    if isinstance(value, (memoryview, bytes)):
+        value = bytes(value)
+        return value == (bytes([found]) if isinstance(found, int) else bytes(found))
+    if isinstance(value, Decimal):  # Spark has 38 digits
+        return value == Decimal(found)
+    if isinstance(value, float) and value != found:
+        return struct.pack("f", value) == struct.pack("f", found)
     if isinstance(value, datetime) and value.tzinfo:
         value = value.astimezone(timezone.utc).replace(tzinfo=None)
+    if isinstance(value, (clock, timedelta)):
+        return _microseconds(value) == _microseconds(found)
+    return value == found
+
+
+def _microseconds(value: clock | timedelta | int | str) -> int:
+    """A time of day or a span: Debezium sends microseconds, or a text if it has a zone; Canal sends a text."""
+    if isinstance(value, int):
+        return value
+    if isinstance(value, str):
+        value = clock.fromisoformat(value.replace("Z", "+00:00"))
     if isinstance(value, clock):
         value = timedelta(
             hours=value.hour, minutes=value.minute, seconds=value.second, microseconds=value.microsecond
         )
-    if isinstance(value, timedelta):  # which `generate` declares as the number that Debezium sends
-        return found == value / timedelta(microseconds=1)
-    return value == found and (value is None) == (found is None)
+    return value // timedelta(microseconds=1)
 
 
 def _same_rows(left: Row | None, right: Row | None) -> bool:

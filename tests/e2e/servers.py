@@ -1,6 +1,6 @@
-"""Real servers on this machine, each in a folder and on a port of its own: PostgreSQL, MariaDB, Kafka Connect.
+"""Real servers on this machine, each in a folder and on a port of its own: databases, Kafka Connect, Canal.
 
-They come from Debian's packages and from the jars in .jars/debezium; `missing` says what is not there.
+They come from Debian's packages and from the jars in .jars; `missing` says what is not there.
 """
 
 from __future__ import annotations
@@ -23,6 +23,11 @@ from broker import Broker, free_port, wait_for_port
 from harness import REPOSITORY
 
 CONNECT_JARS = REPOSITORY / ".jars" / "debezium"
+CANAL_JARS = REPOSITORY / ".jars" / "canal"
+CANAL_PROGRAM = Path(__file__).with_name("CanalToKafka.java")
+# A newer Debian's MySQL with its own libraries, which `make e2e` unpacks and nobody installs.
+MYSQL = REPOSITORY / ".servers" / "mysql" / "usr"
+MYSQL_LIBRARIES = MYSQL / "lib" / "x86_64-linux-gnu"
 CONNECT_SETTINGS = """
 bootstrap.servers={servers}
 key.converter=org.apache.kafka.connect.json.JsonConverter
@@ -46,10 +51,12 @@ CONNECTOR = {
 
 
 class Database(ABC):
-    """A database server that a connector reads; `name` is the prefix of its topics too."""
+    """A database server whose log Debezium or Canal reads; `name` is the prefix of its topics too."""
 
     name: str
     schema: str
+    # What its column types are called after.
+    kind: str
     end = signal.SIGTERM
 
     def __init__(self, folder: Path) -> None:
@@ -76,7 +83,7 @@ class Database(ABC):
 
     @abstractmethod
     def connector(self, servers: str) -> dict[str, str]:
-        """Give the connector's settings."""
+        """Give the settings of Debezium's connector."""
 
     def stop(self) -> None:
         """End it."""
@@ -94,7 +101,7 @@ class Database(ABC):
 
 
 class Postgres(Database):
-    name, schema = "pg", "public"
+    name, schema, kind = "pg", "public", "pg"
     end = signal.SIGINT  # it does not wait for connections
 
     @classmethod
@@ -144,31 +151,19 @@ class Postgres(Database):
         }  # fmt: skip
 
 
-class Mariadb(Database):
-    name, schema = "mariadb", "shop"
+class BinlogDatabase(Database):
+    """MariaDB or MySQL."""
 
-    @classmethod
-    def program(cls) -> Path | None:
-        found = shutil.which("mariadbd", path=f"{os.environ['PATH']}:/usr/sbin")
-        return Path(found) if found else None
+    schema = "shop"
 
     def start(self) -> None:
         self.folder.mkdir()
-        common = ["--no-defaults", f"--datadir={self.folder}", f"--user={getpass.getuser()}"]
-        # What mariadb-install-db does, which needs the package of the client.
-        system = "".join(
-            (SYSTEM_TABLES / name).read_text()
-            for name in ("mysql_system_tables.sql", "mysql_system_tables_data.sql")
-        )
-        subprocess.run(
-            [self.program(), *common, "--bootstrap", "--skip-networking"], check=True, stderr=subprocess.DEVNULL, text=True,
-            input=f"create database if not exists mysql;\nuse mysql;\nset @auth_root_socket=null;\n{system}",
-        )  # fmt: skip
+        self._make_system_tables()
         self._serve([
-            self.program(), *common, "--bind-address=127.0.0.1", f"--port={self.port}",
-            f"--socket={self.folder}/socket", f"--pid-file={self.folder}/pid", "--server-id=2", "--log-bin=bin",
-            "--binlog-format=ROW", "--binlog-row-image=FULL", "--binlog-row-metadata=FULL",
-            "--default-time-zone=+00:00", "--character-set-server=utf8mb4", "--innodb-flush-log-at-trx-commit=0",
+            *self._command(), "--bind-address=127.0.0.1", f"--port={self.port}", f"--socket={self.folder}/socket",
+            f"--pid-file={self.folder}/pid", "--server-id=2", "--log-bin=bin", "--binlog-format=ROW",
+            "--binlog-row-image=FULL", "--binlog-row-metadata=FULL", "--default-time-zone=+00:00",
+            "--character-set-server=utf8mb4", "--innodb-flush-log-at-trx-commit=0",
         ])  # fmt: skip
         with self._connection() as connection:
             connection.cursor().execute(f"create database {self.schema}")
@@ -176,27 +171,106 @@ class Mariadb(Database):
     def connect(self) -> Any:
         return self._connection(database=self.schema)
 
-    def _connection(self, **options: str) -> Any:
-        import pymysql
-
-        return pymysql.connect(host="127.0.0.1", port=self.port, user="root", charset="utf8mb4", **options)
-
     def quoted(self, name: str) -> str:
         return "`" + name.replace("`", "``") + "`"
 
     def connector(self, servers: str) -> dict[str, str]:
         return {
-            "connector.class": "io.debezium.connector.mariadb.MariaDbConnector",
             "database.hostname": "127.0.0.1", "database.port": str(self.port), "database.user": "root",
             "database.password": "", "database.include.list": self.schema, "database.server.id": "106",
-            "database.ssl.mode": "disable", "topic.prefix": self.name,
+            "topic.prefix": self.name,
             "schema.history.internal": "io.debezium.storage.kafka.history.KafkaSchemaHistory",
             "schema.history.internal.kafka.bootstrap.servers": servers,
             "schema.history.internal.kafka.topic": f"_history.{self.name}",
+            "bigint.unsigned.handling.mode": "precise",  # else the largest ones are sent as negative numbers
         }  # fmt: skip
 
+    @abstractmethod
+    def _make_system_tables(self) -> None:
+        """Fill the folder of an empty server."""
 
-DATABASES: dict[str, type[Database]] = {kind.name: kind for kind in (Postgres, Mariadb)}
+    @abstractmethod
+    def _command(self) -> list[str | Path]:
+        """The server's program, with the options that every use of it has."""
+
+    def _connection(self, **options: str) -> Any:
+        import pymysql
+
+        return pymysql.connect(host="127.0.0.1", port=self.port, user="root", charset="utf8mb4", **options)
+
+
+class Mariadb(BinlogDatabase):
+    name, kind = "mariadb", "mariadb"
+
+    @classmethod
+    def program(cls) -> Path | None:
+        found = shutil.which("mariadbd", path=f"{os.environ['PATH']}:/usr/sbin")
+        return Path(found) if found else None
+
+    def connector(self, servers: str) -> dict[str, str]:
+        return super().connector(servers) | {
+            "connector.class": "io.debezium.connector.mariadb.MariaDbConnector",
+            "database.ssl.mode": "disable",
+        }
+
+    def _make_system_tables(self) -> None:
+        # What mariadb-install-db does, which needs the package of the client.
+        system = "".join(
+            (SYSTEM_TABLES / name).read_text()
+            for name in ("mysql_system_tables.sql", "mysql_system_tables_data.sql")
+        )
+        subprocess.run(
+            [*self._command(), "--bootstrap", "--skip-networking"], check=True, stderr=subprocess.DEVNULL, text=True,
+            input=f"create database if not exists mysql;\nuse mysql;\nset @auth_root_socket=null;\n{system}",
+        )  # fmt: skip
+
+    def _command(self) -> list[str | Path]:
+        return [self.program(), "--no-defaults", f"--datadir={self.folder}", f"--user={getpass.getuser()}"]
+
+
+class Mysql(BinlogDatabase):
+    name, kind = "mysql", "mysql"
+
+    @classmethod
+    def program(cls) -> Path | None:
+        found = MYSQL / "sbin" / "mysqld"
+        return found if found.exists() else None
+
+    def connector(self, servers: str) -> dict[str, str]:
+        return super().connector(servers) | {
+            "connector.class": "io.debezium.connector.mysql.MySqlConnector",
+            "database.ssl.mode": "preferred",
+        }
+
+    def _make_system_tables(self) -> None:
+        subprocess.run([*self._command(), "--initialize-insecure"], check=True, stderr=subprocess.DEVNULL)
+
+    def _command(self) -> list[str | Path]:
+        shared = MYSQL / "share" / "mysql"
+        return [
+            # The libraries are those of its own Debian, the loader too.
+            MYSQL_LIBRARIES / "ld-linux-x86-64.so.2", "--library-path", f"{MYSQL_LIBRARIES}:{MYSQL_LIBRARIES}/mysql",
+            self.program(), "--no-defaults", f"--datadir={self.folder}/data", f"--user={getpass.getuser()}",
+            f"--basedir={MYSQL}", f"--lc-messages-dir={shared}", f"--character-sets-dir={shared}/charsets",
+            f"--plugin-dir={MYSQL_LIBRARIES}/mysql/plugin", "--secure-file-priv=", "--mysqlx=OFF",
+            "--performance-schema=OFF", "--innodb-buffer-pool-size=64M",
+        ]  # fmt: skip
+
+
+class MysqlForCanal(Mysql):
+    """A MySQL server that Canal reads, not Debezium."""
+
+    name, kind = "canal", "canal"
+
+    def start(self) -> None:
+        super().start()
+        with self._connection() as connection:
+            cursor = connection.cursor()
+            cursor.execute("create user canal identified by 'canal'")
+            cursor.execute("grant select, replication slave, replication client on *.* to canal")
+
+
+DATABASES: dict[str, type[Database]] = {kind.name: kind for kind in (Postgres, Mariadb, Mysql, MysqlForCanal)}
 
 
 @dataclass
@@ -249,10 +323,55 @@ class Connect:
         return (self.folder / "connect.log").read_text()
 
 
+@dataclass
+class Canal:
+    """Canal in one process: it reads a server's log from its beginning, there is no snapshot."""
+
+    folder: Path
+    servers: str
+    database: Database
+    _process: subprocess.Popen | None = None
+
+    def start(self) -> None:
+        """Start it."""
+        self.folder.mkdir(exist_ok=True)
+        log = (self.folder / "canal.log").open("a")
+        options = ["-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+        topic = f"{self.database.name}.{self.database.schema}"
+        self._process = subprocess.Popen(
+            ["java", *options, str(CANAL_PROGRAM), str(self.database.port), self.database.schema, self.servers, topic],
+            env=os.environ | {"CLASSPATH": f"{CANAL_JARS}/*"}, cwd=self.folder,
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+        )  # fmt: skip
+
+    def stop(self, suddenly: bool = False) -> None:
+        """End it."""
+        if self._process is not None:
+            (self._process.kill if suddenly else self._process.terminate)()
+            self._process.wait(timeout=60)
+            self._process = None
+
+    def waits_for_changes(self, seconds: int = 120) -> None:
+        """Wait until it reads the log."""
+        until = time.monotonic() + seconds
+        while "Canal reads" not in self._log():
+            assert self._process.poll() is None and time.monotonic() < until, f"Canal did not start: {self}"
+            time.sleep(0.5)
+
+    def __str__(self) -> str:
+        return self._log()[-3000:]
+
+    def _log(self) -> str:
+        return (self.folder / "canal.log").read_text()
+
+
 def missing(names: Sequence[str]) -> str:
     """Name what has to be installed for these databases; nothing if all is there."""
     lacks = [f"the server of {name}" for name in names if DATABASES[name].program() is None]
-    lacks += [f"the jars in {jars.name}" for jars in (BROKER_JARS, CONNECT_JARS) if not jars.is_dir()]
+    jars = [BROKER_JARS, CONNECT_JARS] + [CANAL_JARS] * ("canal" in names)
+    lacks += [f"the jars in {each.name}" for each in jars if not each.is_dir()]
+    if "canal" in names and not shutil.which("javac"):
+        lacks.append("a Java compiler (a JDK)")
     if not Broker.can_start():
         lacks.append("Java, or Spark's Kafka source")
     return ", ".join(lacks)

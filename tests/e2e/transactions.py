@@ -1,4 +1,4 @@
-"""A seeded random workload: transactions on four tables of a real database, and what each did to each row.
+"""A seeded random workload: transactions on five tables of a real database, and what each did to each row.
 
 The log of committed changes is the expectation of history, and the tables themselves that of current. Both are
 the server's own values: a row is read back after each statement.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
@@ -53,10 +53,23 @@ class Table:
     columns: tuple[Column, ...]
     is_emptied: bool = False
 
+    def of(self, kind: str) -> Table:
+        """The table with the columns that this kind of database can have."""
+        return replace(self, columns=tuple(column for column in self.columns if kind in column.types))
 
-def types(pg: str, mariadb: str | None = None) -> dict[str, str]:
-    """One type, or one for each database."""
-    return {"pg": pg, "mariadb": mariadb or pg}
+
+class Document(str):
+    """A document: of MySQL, which keeps no text; its snapshots and changes have other blanks and numbers."""
+
+
+def types(pg: str, binlog: str | None = None) -> dict[str, str]:
+    """One type, or one for PostgreSQL and one for MariaDB and MySQL."""
+    return {"pg": pg} | of_binlog(binlog or pg)
+
+
+def of_binlog(name: str) -> dict[str, str]:
+    """A type that PostgreSQL does not have."""
+    return {"mariadb": name, "mysql": name, "canal": name}
 
 
 def decimals(digits: int, scale: int) -> Callable[[random.Random], Decimal]:
@@ -74,6 +87,25 @@ def integers(bits: int) -> Callable[[random.Random], int]:
     """Signed integers, often at the edge."""
     smallest, largest = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
     return lambda chance: chance.choice([0, 1, -1, smallest, largest, chance.randint(smallest, largest)])
+
+
+def unsigned(bits: int) -> Callable[[random.Random], int]:
+    """Unsigned integers, often at the edge."""
+    return lambda chance: chance.choice([0, 1, 2**bits - 1, chance.randrange(2**bits)])
+
+
+def one_of(*values: Any) -> Callable[[random.Random], Any]:
+    return lambda chance: chance.choice(values)
+
+
+def times_of(digits: int, zone: timezone | None = None) -> Callable[[random.Random], datetime]:
+    """Times with so many digits after the second."""
+
+    def value(chance: random.Random) -> datetime:
+        time = times(zone)(chance)
+        return time.replace(microsecond=chance.randrange(10**digits) * 10 ** (6 - digits))
+
+    return value
 
 
 def doubles(chance: random.Random) -> float:
@@ -100,6 +132,7 @@ def big_texts(chance: random.Random) -> str:
     return chance.choice(WORDS) + chance.choice(["", "y" * 50, "".join(chance.choices("abcdefgh", k=9_000))])
 
 
+STATES = "enum('new','on hold','gone')"
 VALUES = (
     Column("amount", types("numeric(20,4)", "decimal(20,4)"), decimals(20, 4)),
     Column("wide", types("numeric(38,10)", "decimal(38,10)"), decimals(38, 10)),
@@ -118,6 +151,32 @@ VALUES = (
     Column("doc", types("jsonb", "json"), lambda chance: chance.choice(['{"a": 1.10}', "[]", '{"b": [1, null, "x"], "big": 12345678901234567890.5}', '"text"', "1.10"])),
     Column("uid", types("uuid", "char(36)"), lambda chance: f"{chance.getrandbits(32):08x}-9c0b-4ef8-bb6d-6bb9bd380a11"),
 )  # fmt: skip
+# What not every database has, and times and numbers that a connector writes in another way. MySQL shows six digits of a float.
+KINDS = (
+    Column("tiny", of_binlog("tinyint unsigned"), unsigned(8)),
+    Column("medium", of_binlog("mediumint"), integers(24)),
+    Column("count", of_binlog("int unsigned"), unsigned(32)),
+    Column("bytes", of_binlog("bigint unsigned"), unsigned(64)),
+    Column("single", types("real", "float"), one_of(0.5, -2.25, 1.1, 3.14159, 1e-5, 65536.0)),
+    Column("flag", of_binlog("bit(1)"), one_of(b"\0", b"\1")),
+    Column("vintage", of_binlog("year"), one_of(1901, 2026, 2155)),
+    Column("state", {"pg": "state", "mariadb": STATES, "mysql": STATES}, one_of("new", "on hold", "gone")),
+    Column("tags", {"mariadb": "set('a','b','c')", "mysql": "set('a','b','c')"}, one_of("", "a", "a,c", "a,b,c")),
+    Column("at_second", types("timestamp(0)", "datetime"), times_of(0)),
+    Column("at_millisecond", types("timestamp(3)", "datetime(3)"), times_of(3)),
+    Column("seen_at", types("timestamptz(3)", "timestamp(3) null"), times_of(3, timezone.utc)),
+    Column("seconds", types("time(0)", "time"), lambda chance: times_of(0)(chance).time()),
+    Column("fixed", types("char(5)"), one_of("", "ab", "汉字", "12345")),
+    Column("body", types("text", "longtext"), texts(500)),
+    Column("picture", types("bytea", "blob"), one_of(b"", b"\xff\x00", bytes(range(256)))),
+    Column("huge", types("numeric", "decimal(65,30)"), one_of(Decimal(0), Decimal("1.50"), Decimal("-1e-30"), Decimal("12345678901234567890123456789012345.000000000000000000000000000001"))),
+    Column("pause", {"pg": "interval"}, one_of(timedelta(0), timedelta(days=40, microseconds=1), timedelta(seconds=-1))),
+    Column("numbers", {"pg": "int[]"}, one_of([], [1, None, -3], [2147483647])),
+    Column("names", {"pg": "text[]"}, one_of([], ["a", None, 'b "c", {d}'], ["null", ""])),
+    Column("address", {"pg": "inet"}, one_of("10.0.0.1", "10.0.0.0/8", "::1")),
+    Column("document", {"pg": "json"}, one_of('{"a": 1.10,  "a": 2}', "[1e400]", "null")),
+    Column("opens", {"pg": "timetz"}, lambda chance: times(timezone.utc)(chance).timetz()),
+)  # fmt: skip
 NUMBER = Column("id", types("bigint"), lambda chance: chance.randint(1, 60))
 TABLES = (
     Table("orders", ("id",), (NUMBER, *VALUES)),
@@ -131,6 +190,7 @@ TABLES = (
         Column("name", types("varchar(60)"), texts(60)),
         VALUES[6],
     )),
+    Table("kinds", ("id",), (NUMBER, *KINDS)),
     Table("visits", ("id",), (NUMBER, Column("seen", types("varchar(60)"), texts(60))), is_emptied=True),
 )  # fmt: skip
 
@@ -159,13 +219,15 @@ class Workload:
         self._chance = random.Random(self.seed)
         self._connection = self.database.connect()
         self._cursor = self._connection.cursor()
-        self._tables = {table.name: table for table in TABLES}
+        self._tables = {table.name: table.of(self.database.kind) for table in TABLES}
         self._live: dict[str, list[Key]] = {table.name: [] for table in TABLES}
 
     def begin(self) -> None:
         """Create the tables, with rows that the connector's snapshot will find."""
-        for table in TABLES:
-            columns = [f"{self._quoted(c.name)} {c.types[self.database.name]}" for c in table.columns]
+        if self.database.kind == "pg":
+            self._cursor.execute(f"create type state as {STATES}")
+        for table in self._tables.values():
+            columns = [f"{self._quoted(c.name)} {c.types[self.database.kind]}" for c in table.columns]
             key = ", ".join(map(self._quoted, table.key))
             self._cursor.execute(
                 f"create table {self._quoted(table.name)} ({', '.join(columns)}, primary key ({key}))"
@@ -201,11 +263,23 @@ class Workload:
     def add_column(self, table: str, column: Column) -> None:
         """A column more, null in all rows that are there."""
         self._cursor.execute(
-            f"alter table {self._quoted(table)} add column {self._quoted(column.name)} {column.types[self.database.name]}"
+            f"alter table {self._quoted(table)} add column {self._quoted(column.name)} {column.types[self.database.kind]}"
         )
         self._connection.commit()
         old = self._tables[table]
-        self._tables[table] = Table(old.name, old.key, (*old.columns, column), old.is_emptied)
+        self._tables[table] = replace(old, columns=(*old.columns, column))
+
+    def change_type(self, table: str, column: Column) -> None:
+        """A column of this name gets another type."""
+        verb, to = ("alter", "type ") if self.database.kind == "pg" else ("modify", "")
+        self._cursor.execute(
+            f"alter table {self._quoted(table)} {verb} column {self._quoted(column.name)} {to}{column.types[self.database.kind]}"
+        )
+        self._connection.commit()
+        old = self._tables[table]
+        self._tables[table] = replace(
+            old, columns=tuple(column if each.name == column.name else each for each in old.columns)
+        )
 
     def mark(self, code: str) -> None:
         """Write a last row, which shows that all before it has arrived."""
@@ -305,15 +379,22 @@ class Workload:
         # PostgreSQL's driver would parse a document.
         names = [
             f"cast({self._quoted(column.name)} as text)"
-            if column.types[self.database.name] == "jsonb"
+            if column.types[self.database.kind] in ("json", "jsonb")
             else self._quoted(column.name)
             for column in table.columns
         ]
         self._cursor.execute(f"select {', '.join(names)} from {self._quoted(table.name)}{where}", list(key))
         return [
-            dict(zip((column.name for column in table.columns), values, strict=True))
+            {
+                column.name: self._read(column, value)
+                for column, value in zip(table.columns, values, strict=True)
+            }
             for values in self._cursor.fetchall()
         ]
+
+    def _read(self, column: Column, value: Any) -> Any:
+        is_document = self.database.kind in ("mysql", "canal") and column.types[self.database.kind] == "json"
+        return Document(value) if is_document and value is not None else value
 
     def _is(self, table: Table) -> str:
         return " and ".join(f"{self._quoted(name)} = %s" for name in table.key)

@@ -81,7 +81,7 @@ class Siege:
     seed: int
     project: Project = field(init=False)
     workload: Workload = field(init=False)
-    killed: Counter[str] = field(default_factory=Counter)
+    killed: Counter[str] = field(init=False, default_factory=Counter)
     seconds_of_a_run: float = 30.0
 
     def __post_init__(self) -> None:

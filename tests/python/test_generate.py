@@ -279,6 +279,18 @@ def test_routes_choose_rename_merge_and_override(tmp_path: Path, library: Any) -
     assert audit.key == ["note"]
 
 
+def test_a_symbol_gives_each_table_of_a_route_a_name_of_its_own(tmp_path: Path, library: Any) -> None:
+    tables = [table("orders"), table("Order Lines"), table("orders", "other")]
+    found = routes(
+        tmp_path,
+        r"route: [{source-table: 'shop\..*', sink-table: crm_<>_now, replace-symbol: <>, key: [id]}]",
+    )
+    names = {one.full_name: one.model for one in routed(found, tables, library)}
+    assert names == {
+        "shop.Order Lines": "crm_order_lines_now", "shop.orders": "crm_orders_now", "other.orders": "",
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -286,7 +298,10 @@ def test_routes_choose_rename_merge_and_override(tmp_path: Path, library: Any) -
         ("tables: []", "routes.yml: tables is not known; known are include, exclude, route"),
         ("include: ['(']", "routes.yml: include: must be a regular expression ("),
         ("route: [{sink-table: a}]", "route.0.source-table: Field required"),
-        ("route: [{source-table: a, sink-table: A.b}]", "route.0.sink-table: must be the name of a model"),
+        ("route: [{source-table: a, sink-table: A.b}]", "route.0: sink-table must be the name of a model"),
+        ("route: [{source-table: a, sink-table: 'a.<>', replace-symbol: <>}]", "route.0: sink-table must be the name of a model"),
+        ("route: [{source-table: a, sink-table: b, replace-symbol: <>}]", "route.0: replace-symbol must stand in sink-table; got '<>' and 'b'"),
+        ("route: [{source-table: a, replace-symbol: <>}]", "route.0: replace-symbol must stand in sink-table; got '<>' and None"),
         ("route: [{source-table: none}]", "route.0.source-table must match a table that no route before it takes; got `none`"),
         ("route: [{source-table: orders_1, key: [nr]}]", "must name columns of shop.orders_1 (id, note); got `nr`"),
         ("route: [{source-table: orders_1, columns: {id: number}}]", "the route of `orders_1`: spark_cdc.changes: argument `columns` must be a type of"),

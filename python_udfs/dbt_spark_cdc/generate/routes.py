@@ -8,13 +8,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from dbt_spark_cdc.decode import UsageError
 from dbt_spark_cdc.decode.files import spellings
-from dbt_spark_cdc.generate.plan import SHARDS_DIFFER, Column, Table, differs_in_case, in_order
+from dbt_spark_cdc.generate.plan import SHARDS_DIFFER, Column, Table, differs_in_case, in_order, model_name
 from dbt_spark_cdc.generate.types import TEXT
 from dbt_spark_cdc.macros import CompilerError, MacroLibrary
 from dbt_spark_cdc.message_text import STAR
@@ -37,6 +37,8 @@ class Route(_Part):
 
     source_table: str = Field(alias="source-table")
     sink_table: str | None = Field(None, alias="sink-table")
+    # Stands in sink-table for a table's own name: each table of the route has a model of its own then.
+    replace_symbol: str | None = Field(None, alias="replace-symbol", min_length=1)
     key: list[str] | None = None
     # None leaves a column out.
     columns: dict[str, str | None] = Field(default_factory=dict)
@@ -44,12 +46,27 @@ class Route(_Part):
 
     _check = field_validator("source_table")(_pattern)
 
-    @field_validator("sink_table")
-    @classmethod
-    def _is_model_name(cls, text: str | None) -> str | None:
-        if text is not None and not re.fullmatch(r"[a-z][a-z0-9_]*", text):
-            raise ValueError("must be the name of a model: small letters, digits and underscores")
-        return text
+    @model_validator(mode="after")
+    def _names_models(self) -> Route:
+        name, symbol = self.sink_table, self.replace_symbol
+        if symbol is not None and symbol not in (name or ""):
+            raise ValueError(f"replace-symbol must stand in sink-table; got {symbol!r} and {name!r}")
+        if name is not None and not re.fullmatch(r"[a-z][a-z0-9_]*", self._with_name("t")):
+            raise ValueError("sink-table must be the name of a model: small letters, digits and underscores")
+        return self
+
+    @property
+    def merges(self) -> bool:
+        """Whether its tables become one model."""
+        return self.sink_table is not None and self.replace_symbol is None
+
+    def model_of(self, table: Table) -> str:
+        """Return the name of a table's model; empty if the route gives none."""
+        return self._with_name(model_name(table.name))
+
+    def _with_name(self, name: str) -> str:
+        sink = self.sink_table or ""
+        return sink.replace(self.replace_symbol, name) if self.replace_symbol else sink
 
 
 class Routes(_Part):
@@ -84,7 +101,7 @@ def _sentence(error: Any) -> str:
     if error["type"] == "extra_forbidden":
         return (
             f"{place} is not known; known are include, exclude, route, and of a route source-table, "
-            "sink-table, key, columns, description"
+            "sink-table, replace-symbol, key, columns, description"
         )
     return f"{place}: {error['msg'].removeprefix('Value error, ')}"
 
@@ -110,7 +127,7 @@ def routed(
                 f"{', '.join(table.full_name for table in found) or 'none'}."
             )
         taken.update(map(id, its))
-        merged = [_merged(its, found, route, notices)] if len(its) > 1 and route.sink_table else its
+        merged = [_merged(its, found, route, notices)] if len(its) > 1 and route.merges else its
         for table in merged:
             tables.append(_overridden(table, route, library))
     return sorted(
@@ -178,7 +195,7 @@ def _common(texts: Sequence[str]) -> str:
 
 
 def _overridden(table: Table, route: Route, library: MacroLibrary) -> Table:
-    table.model = route.sink_table or ""
+    table.model = route.model_of(table)
     table.description = route.description
     names = [column.name for column in table.columns]
     for name in [*route.columns, *(route.key or ())]:

@@ -6,7 +6,8 @@
     passes from before a delete to after it.
 
     operations    a relation with `_event_columns()`
-    changes       all changes; truncates are read from it, because they also act on late-arriving changes
+    changes       all changes; truncates are read from it, because they also act on late-arriving changes. None if there never
+                  was a truncate: nothing but the operations is read then
     carries_over  whether a row may inherit values from the key that it had before (`_cdc_inherits_values`)
     variants      the columns that are VARIANT
     patched       the columns that a change may patch in part
@@ -22,64 +23,8 @@
     {%- set so_far = '(partition by ' ~ spark_cdc._quoted(row_identity) ~ ' order by ' ~ order
         ~ ' rows between unbounded preceding and current row)' -%}
     {%- set events = 'events_with_lineage' if carries_over else 'events' -%}
-    {%- set source_table = '_cdc_source_table' if '_cdc_source_table' in columns else "'the only one'" -%}
-truncates as (
-
-    select {{ source_table }} as source_table, array_sort(collect_list(named_struct(
-        '_cdc_sequence', _cdc_sequence, '_cdc_committed_at', _cdc_committed_at, '_cdc_transaction_id', _cdc_transaction_id,
-        '_cdc_topic', _cdc_topic, '_cdc_partition', _cdc_partition, '_cdc_offset', _cdc_offset
-    ))) as truncates
-    from {{ changes }}
-    where _cdc_op = 'truncate' and _cdc_error is null
-    group by source_table
-
-),
-
-{{ spark_cdc._ordered_operations_cte(operations, key) }},
-
-{#-
-    Two copies of a message have one sequence and are one operation. A truncate does nothing to a key without a row, and nothing
-    to the rows of another source table.
-#}
-operations_and_truncates as (
-
-    select
-        ordered_operations.*,
-        explode(concat(array(null), coalesce(slice(
-            filter(truncates, event ->
-                not _cdc_is_deleted
-                and event._cdc_sequence > coalesce(_cdc_stored_last_sequence, ordered_operations._cdc_sequence)
-                and (_cdc_next_sequence is null or event._cdc_sequence < _cdc_next_sequence)
-            ), 1, 1
-        ), array()))) as _cdc_truncate
-    from ordered_operations
-    left join truncates on {{ source_table }} <=> truncates.source_table
-    where not _cdc_sequence <=> _cdc_next_sequence
-
-),
-
-events as (
-
-    select
-        {{ spark_cdc._quoted(key) }}
-        {%- for name in others %},
-        case when _cdc_truncate is null then {{ spark_cdc._quote(name) }} end as {{ spark_cdc._quote(name) }}
-        {%- endfor %},
-        case when _cdc_truncate is null then _cdc_op else 'truncate' end as _cdc_op,
-        _cdc_is_deleted or _cdc_truncate is not null as _cdc_is_deleted
-        {%- for name in [
-            '_cdc_sequence', '_cdc_committed_at', '_cdc_transaction_id', '_cdc_topic', '_cdc_partition', '_cdc_offset',
-        ] %},
-        case when _cdc_truncate is null then {{ name }} else _cdc_truncate.{{ name }} end as {{ name }}
-        {%- endfor %}
-        {%- for name in [
-            '_cdc_missing_columns', '_cdc_inherits_values', '_cdc_inherited_by', '_cdc_stored_last_sequence', '_cdc_stored_valid_from',
-        ] + (['_cdc_patches'] if patched else []) %},
-        case when _cdc_truncate is null then {{ name }} end as {{ name }}
-        {%- endfor %}
-    from operations_and_truncates
-
-),
+{{ spark_cdc._truncated_event_ctes(operations, changes, key, columns, patched)
+    if changes else spark_cdc._event_ctes(operations, key, columns, patched) }},
 {%- if carries_over %}
 
 {{ spark_cdc._row_lineage_ctes('events', key) }},
@@ -146,6 +91,81 @@ ordered_operations as (
             order by {{ spark_cdc._order_of_operations() }}
         ) as _cdc_next_sequence
     from {{ operations }}
+
+)
+{%- endmacro -%}
+
+{#- Two copies of a message have one sequence and are one operation. -#}
+{%- macro _event_ctes(operations, key, columns, patched) -%}
+{{ spark_cdc._ordered_operations_cte(operations, key) }},
+
+events as (
+
+    select {{ spark_cdc._quoted(spark_cdc._event_columns(columns, patched)) }}
+    from ordered_operations
+    where not _cdc_sequence <=> _cdc_next_sequence
+
+)
+{%- endmacro -%}
+
+{%- macro _truncated_event_ctes(operations, changes, key, columns, patched) -%}
+    {%- set others = columns | reject('in', key) | list -%}
+    {%- set source_table = '_cdc_source_table' if '_cdc_source_table' in columns else "'the only one'" -%}
+truncates as (
+
+    select {{ source_table }} as source_table, array_sort(collect_list(named_struct(
+        '_cdc_sequence', _cdc_sequence, '_cdc_committed_at', _cdc_committed_at, '_cdc_transaction_id', _cdc_transaction_id,
+        '_cdc_topic', _cdc_topic, '_cdc_partition', _cdc_partition, '_cdc_offset', _cdc_offset
+    ))) as truncates
+    from {{ changes }}
+    where _cdc_op = 'truncate' and _cdc_error is null
+    group by source_table
+
+),
+
+{{ spark_cdc._ordered_operations_cte(operations, key) }},
+
+{#-
+    Two copies of a message have one sequence and are one operation. A truncate does nothing to a key without a row, and nothing
+    to the rows of another source table.
+#}
+operations_and_truncates as (
+
+    select
+        ordered_operations.*,
+        explode(concat(array(null), coalesce(slice(
+            filter(truncates, event ->
+                not _cdc_is_deleted
+                and event._cdc_sequence > coalesce(_cdc_stored_last_sequence, ordered_operations._cdc_sequence)
+                and (_cdc_next_sequence is null or event._cdc_sequence < _cdc_next_sequence)
+            ), 1, 1
+        ), array()))) as _cdc_truncate
+    from ordered_operations
+    left join truncates on {{ source_table }} <=> truncates.source_table
+    where not _cdc_sequence <=> _cdc_next_sequence
+
+),
+
+events as (
+
+    select
+        {{ spark_cdc._quoted(key) }}
+        {%- for name in others %},
+        case when _cdc_truncate is null then {{ spark_cdc._quote(name) }} end as {{ spark_cdc._quote(name) }}
+        {%- endfor %},
+        case when _cdc_truncate is null then _cdc_op else 'truncate' end as _cdc_op,
+        _cdc_is_deleted or _cdc_truncate is not null as _cdc_is_deleted
+        {%- for name in [
+            '_cdc_sequence', '_cdc_committed_at', '_cdc_transaction_id', '_cdc_topic', '_cdc_partition', '_cdc_offset',
+        ] %},
+        case when _cdc_truncate is null then {{ name }} else _cdc_truncate.{{ name }} end as {{ name }}
+        {%- endfor %}
+        {%- for name in [
+            '_cdc_missing_columns', '_cdc_inherits_values', '_cdc_inherited_by', '_cdc_stored_last_sequence', '_cdc_stored_valid_from',
+        ] + (['_cdc_patches'] if patched else []) %},
+        case when _cdc_truncate is null then {{ name }} end as {{ name }}
+        {%- endfor %}
+    from operations_and_truncates
 
 )
 {%- endmacro -%}

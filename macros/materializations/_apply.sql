@@ -65,17 +65,18 @@
         {#- dbt run --empty reads no row of any model -#}
         {%- set found = read.pending or {'are_whole': true, 'truncates': 0, 'inherits_values': false} -%}
         {%- if found.inherits_values -%}
-            {#-
-                many steps read it then; without inherited values a first build reads it once, and it is as large as the source
-            -#}
-            {%- set operations = spark_cdc._cached_view(temporaries, 'operations', operations) -%}
+            {#- Many steps read it then; without inherited values a first build reads it once, and it is as large as the source. -#}
+            {%- set operations = spark_cdc._scratch_table(
+                temporaries, target_relation, 'operations', settings.file_format, operations
+            ) -%}
         {%- endif -%}
         {%- call statement('main') -%}
             {{ spark_cdc._step('writing the table from', read.pending.count if read.pending else 0, 'row change') }}
             {{ spark_cdc._create_table(
                 target_relation,
                 spark_cdc._table_rows(
-                    table, operations, all_changes, found.inherits_values, found.are_whole and found.truncates == 0
+                    dict(table, has_truncates=found.truncates > 0), operations, all_changes, found.inherits_values,
+                    found.are_whole and found.truncates == 0
                 ),
                 settings.file_format
             ) }}

@@ -186,14 +186,19 @@
 {%- endmacro -%}
 
 {#-
-    The new changes without an error, cached if they are read often. The changes of one batch need no cache to be the same each
-    time: a batch is one commit.
+    The new changes without an error, kept for this run if they are read often. The changes of one batch would be the same each
+    time, for a batch is one commit; but a view of them takes Spark a second to plan wherever it is read.
 -#}
-{%- macro _new_changes(temporaries, read, all_changes, is_read_often=true) -%}
+{%- macro _new_changes(temporaries, read, all_changes, target_relation, file_format, is_read_often=true) -%}
     {%- set of_loaded_at = spark_cdc._of_this_run('_cdc_loaded_at = timestamp_micros(' ~ read.pending.loaded_at ~ ')', '_cdc_loaded_at') -%}
     {%- set query = 'select * from ' ~ all_changes ~ ' where _cdc_error is null and '
         ~ (of_loaded_at if read.pending.loaded_at else read.condition) -%}
-    {{- return('(' ~ query ~ ')' if read.pending.loaded_at and not is_read_often else spark_cdc._cached_view(temporaries, 'new', query)) -}}
+    {%- if read.pending.loaded_at and not is_read_often -%}
+        {{- return('(' ~ query ~ ')') -}}
+    {%- elif all_changes.is_table -%}
+        {{- return(spark_cdc._cached_view(temporaries, 'new', query)) -}}
+    {%- endif -%}
+    {{- return(spark_cdc._scratch_table(temporaries, target_relation, 'new', file_format, query)) -}}
 {%- endmacro -%}
 
 {#-

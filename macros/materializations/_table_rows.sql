@@ -1,8 +1,8 @@
-{#- The query of a table's rows from operations; `table`: see `_apply_changes`. -#}
+{#- The query of a table's rows from operations; `table`: see `_apply_changes`. Without truncates it reads nothing else. -#}
 {%- macro _table_rows(table, operations, all_changes, carries_over, are_whole=false) -%}
     {{- return(table.rows_of(
-        operations, all_changes, table.key, table.columns, carries_over, table.variants, spark_cdc._patched_in(table, operations),
-        table.options, are_whole
+        operations, all_changes if table.has_truncates else none, table.key, table.columns, carries_over, table.variants,
+        spark_cdc._patched_in(table, operations), table.options, are_whole
     )) -}}
 {%- endmacro -%}
 

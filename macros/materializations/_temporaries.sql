@@ -61,7 +61,7 @@
     {%- set prefix = target_relation.identifier ~ '__cdc_' -%}
     {%- set temporaries = [] -%}
     {%- for row in run_query('show tables in ' ~ schema ~ ' like ' ~ spark_cdc._literal(prefix ~ '*')).rows -%}
-        {%- if modules.re.fullmatch(modules.re.escape(prefix) ~ '(rows|operations)_[0-9a-f]{32}', row[1], modules.re.IGNORECASE) -%}
+        {%- if modules.re.fullmatch(modules.re.escape(prefix) ~ '(new|operations|rows)_[0-9a-f]{32}', row[1], modules.re.IGNORECASE) -%}
             {%- do temporaries.append(target_relation.incorporate(path={'identifier': row[1]})) -%}
         {%- endif -%}
     {%- endfor -%}

@@ -66,7 +66,7 @@
     {%- set carries_over = spark_cdc._has_rows(operations ~ ' where _cdc_inherits_values') -%}
     {%- set rows = spark_cdc._scratch_table(temporaries, relation, 'rows', file_format, spark_cdc._different_rows(
         table,
-        spark_cdc._table_rows(table, operations, all_changes, carries_over),
+        spark_cdc._table_rows(dict(table, has_truncates=true), operations, all_changes, carries_over),
         'select ' ~ spark_cdc._quoted(table.columns_of(table.columns), 'every.') ~ ' from ' ~ relation ~ ' as every left semi join '
         ~ keys ~ ' as chosen on ' ~ same_key
     )) -%}

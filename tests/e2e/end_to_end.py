@@ -85,7 +85,7 @@ def rounds_of_changes(pipeline: Pipeline, rounds: int, pause: float) -> Worker:
         if number == 2:
             pipeline.widen_column()
         with pipeline.busy(pause):
-            if number and pipeline.chance.random() < 0.4:
+            if number and pipeline.connect and pipeline.chance.random() < 0.4:
                 pipeline.restart_connect()
                 pipeline.say("killed Kafka Connect")
             pipeline.land(worker)

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from datetime import time as clock
 from decimal import Decimal
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import Any
 
 from broker import Broker
@@ -253,11 +253,12 @@ class Pipeline(Siege):
         count = 0
         for place in states.keys() | versions.keys():
             wanted, got = _without_repeats(states.get(place, [])), _without_repeats(versions[place])
-            assert len(wanted) == len(got), f"{model} {place}: {len(got)} versions, {len(wanted)} states"
-            for state, version in zip(wanted, got, strict=True):
+            for number, (state, version) in enumerate(zip_longest(wanted, got)):
                 assert _same_rows(state, version), (
-                    f"{model} {place}: (log, table) {_short(state)}, {_short(version)}"
+                    f"{model} {place}: {len(got)} versions, {len(wanted)} states; number {number}: "
+                    f"(log, table) {_short(state)}, {_short(version)}"
                 )
+            assert len(wanted) == len(got), f"{model} {place}: {len(got)} versions, {len(wanted)} states"
             count += len(got)
         return count
 
@@ -272,7 +273,7 @@ def same(value: Any, found: Any) -> bool:
         return value == json.loads(found)
     if isinstance(value, (memoryview, bytes)):
         value = bytes(value)
-        return value == (bytes([found]) if isinstance(found, int) else bytes(found))
+        return value == (bytes(found) if isinstance(found, (bytes, bytearray)) else bytes([int(found)]))
     if isinstance(value, Decimal):  # Spark has 38 digits
         return value == Decimal(found)
     if isinstance(value, float) and value != found:

@@ -57,6 +57,8 @@ class Database(ABC):
     schema: str
     # What its column types are called after.
     kind: str
+    # Whether its reader begins with the rows that are there, and not with the log's first change.
+    has_snapshot = True
     end = signal.SIGTERM
 
     def __init__(self, folder: Path) -> None:
@@ -261,6 +263,7 @@ class MysqlForCanal(Mysql):
     """A MySQL server that Canal reads, not Debezium."""
 
     name, kind = "canal", "canal"
+    has_snapshot = False
 
     def start(self) -> None:
         super().start()

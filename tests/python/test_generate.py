@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import shlex
@@ -1048,6 +1049,31 @@ def test_topics_of_two_formats_are_two_runs(project: Path, tmp_path: Path) -> No
     done = run(project, file, "--source", "shop")
     assert done.exit_code == 2
     assert "for c, because these write such messages alike" in done.stderr
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_column_that_no_type_reads_does_not_cost_the_rows(project: Path, tmp_path: Path) -> None:
+    """Debezium's decimal(65,30) in base64 has more digits than Spark's decimals, and is no text."""
+    file = tmp_path / "shop.jsonl"
+    number = (10**60 + 1).to_bytes(27, "big", signed=True)
+    event = json.loads(DEBEZIUM_MESSAGE)
+    event["after"] |= {"name": "a", "huge": base64.b64encode(number).decode()}
+    event["source"]["ts_ms"] = 1700000000123
+    decimal = {
+        "type": "bytes", "name": "org.apache.kafka.connect.data.Decimal", "field": "huge",
+        "parameters": {"scale": "30", "connect.decimal.precision": "65"},
+    }  # fmt: skip
+    row = [{"type": "int64", "field": "id"}, {"type": "string", "field": "name"}, decimal]
+    schema = {"type": "struct", "fields": [{"type": "struct", "field": "after", "fields": row}]}
+    value = json.dumps({"schema": schema, "payload": event})
+    file.write_text(json.dumps({"topic": "m.shop.orders", "offset": 0, "key": '{"id": 1}', "value": value}))
+    done = run(project, file, "--source", "shop")
+    assert done.exit_code == 0, done.output
+    assert (
+        "left out a column of shop.orders: no type reads all values of huge, which the source calls "
+        in done.stderr
+    )
+    assert "columns={'id': 'bigint', 'name': 'string'})" in (project / CHANGES).read_text()
 
 
 @pytest.mark.usefixtures("spark")

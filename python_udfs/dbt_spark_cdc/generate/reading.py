@@ -260,7 +260,7 @@ class Reader:
         return list(key)
 
     def _settle(self, tables: list[Table], found: dict[NAME, list[_Found]]) -> None:
-        """Declare for each column the first type that rejects none of its values."""
+        """Declare for each column the first type that rejects no value of it; without one, leave it out."""
         for table in tables:
             name = _name(table)
             table.columns = [
@@ -272,9 +272,32 @@ class Reader:
         pending = tables
         for _ in range(ROUNDS):
             rejected = self._rejected(pending)
-            pending = [table for table in pending if _demote(table, found[_name(table)], rejected)]
+            left_out = {table.full_name: self._leave_out(table, rejected) for table in pending}
+            pending = [
+                table
+                for table in pending
+                if _demote(table, found[_name(table)], rejected) or left_out[table.full_name]
+            ]
             if not pending:
                 return
+
+    def _leave_out(self, table: Table, rejected: dict[NAME, list[str]]) -> bool:
+        """Leave out columns that every type rejects, so that rows keep the others; True if there are any."""
+        details = rejected.get(_name(table), ())
+        its = [
+            column
+            for column in table.columns
+            if (column.type, column.guess) == (TEXT, DOES_NOT_FIT)
+            and column.name not in table.key
+            and _is_named(column, details)
+        ]
+        for column in its:
+            table.columns.remove(column)
+            self.notices.append(
+                f"left out a column of {table.full_name}: no type reads all values of {column.name}, "
+                f"which the source calls {column.source_type}."
+            )
+        return bool(its)
 
     def _rejected(self, tables: list[Table]) -> dict[NAME, list[str]]:
         """Return the details of the rows that the columns as declared reject, as the macros read them."""
@@ -319,7 +342,9 @@ def _demote(table: Table, found: list[_Found], rejected: dict[NAME, list[str]]) 
     """Give each column whose type rejects a value its next type; return whether there is one."""
     details = rejected.get(_name(table), ())
     demoted = False
-    for column, its in zip(table.columns, found, strict=True):
+    by_name = {its.name: its for its in found}
+    for column in table.columns:
+        its = by_name[column.name]
         # What a string rejects, such as an invalid character, no other type takes.
         if column.type != TEXT and _is_named(column, details):
             its.candidates.pop(0)

@@ -4,7 +4,11 @@
     {%- for id in model.depends_on.nodes if id in graph.nodes and not model.extra_ctes -%}
         {%- set node = graph.nodes[id] -%}
         {%- if words[:3] | join(' ') | lower == 'select * from' and words[3:] == [node.relation_name] -%}
-            {{- return(adapter.get_relation(node.database, node.schema, node.alias)) -}}
+            {#- dbt's cache knows the views of some catalogs only if this run made them. -#}
+            {{- return(api.Relation.create(
+                database=node.database, schema=node.schema, identifier=node.alias,
+                type='view' if node.config.materialized == 'view' else 'table'
+            )) -}}
         {%- endif -%}
     {%- endfor -%}
 {%- endmacro -%}

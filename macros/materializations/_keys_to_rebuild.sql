@@ -32,14 +32,19 @@
 
 {#- The batch; for rebuilt keys all operations replace the new ones and the stored row. -#}
 {%- macro _with_rebuilt_keys(table, batch, all_changes, rebuilt_keys) -%}
-    {%- set columns = spark_cdc._quoted(spark_cdc._event_columns(table.columns, table.patched), 'operations.') -%}
-    select {{ columns }}, false as _cdc_is_rebuilt
-    from {{ batch }} as operations
-    left anti join ({{ rebuilt_keys }}) as rebuilt_keys on {{ spark_cdc._same_key(table.key, 'operations', 'rebuilt_keys') }}
+    {%- set event_columns = spark_cdc._event_columns(table.columns, table.patched) -%}
+    {%- set columns = spark_cdc._quoted(event_columns) -%}
+    select {{ spark_cdc._quoted(event_columns, 'operations.') }}, operations._cdc_is_rebuilt
+    from (
+        select {{ columns }}, false as _cdc_is_rebuilt
+        from {{ batch }}
 
-    union all
+        union all
 
-    select {{ columns }}, true as _cdc_is_rebuilt
-    from ({{ spark_cdc._key_operations(all_changes, table.key, table.columns, table.patched) }}) as operations
-    left semi join ({{ rebuilt_keys }}) as rebuilt_keys on {{ spark_cdc._same_key(table.key, 'operations', 'rebuilt_keys') }}
+        select {{ columns }}, true as _cdc_is_rebuilt
+        from ({{ spark_cdc._key_operations(all_changes, table.key, table.columns, table.patched) }})
+    ) as operations
+    left join (select *, true as _cdc_is_rebuilt from ({{ rebuilt_keys }})) as rebuilt_keys
+        on {{ spark_cdc._same_key(table.key, 'operations', 'rebuilt_keys') }}
+    where operations._cdc_is_rebuilt = coalesce(rebuilt_keys._cdc_is_rebuilt, false)
 {%- endmacro -%}

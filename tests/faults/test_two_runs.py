@@ -26,6 +26,7 @@ SENTENCES = (
     # Iceberg refuses the later of two commits to the same rows.
     "Found conflicting files that can contain records matching",
     # The run that began later took the scratch tables of the earlier one for those of a dead run.
+    "__cdc_new_",
     "__cdc_rows_",
     "__cdc_operations_",
 )

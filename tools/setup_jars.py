@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -113,7 +114,8 @@ def fetch(folder: Path, jars: dict[str, str]) -> None:
 
 def fetch_with_all(folder: Path, jars: tuple[str, ...], wanted: str) -> None:
     """Put jars and all that they need into a folder; if that fails, say that tests are skipped."""
-    if folder.is_dir():
+    stamp = folder / "pinned"
+    if stamp.is_file() and stamp.read_text() == wanted:
         return
     print(f"Fetching {jars[0]} and what it needs into {folder.name} (80 MB at most, once) ...", flush=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".fetch-") as scratch:
@@ -123,6 +125,8 @@ def fetch_with_all(folder: Path, jars: tuple[str, ...], wanted: str) -> None:
         if hashlib.sha256(found.encode()).hexdigest() != wanted:
             print(f"{jars[0]} was not fetched as pinned: tests that need it are skipped.", file=sys.stderr)
             return
+        Path(scratch, "jars", stamp.name).write_text(wanted)
+        shutil.rmtree(folder, ignore_errors=True)
         os.replace(Path(scratch, "jars"), folder)
 
 

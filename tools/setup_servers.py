@@ -30,9 +30,11 @@ def unpack(suite: str, package: str, folder: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".fetch-") as scratch:
         packages = _download(suite, package, Path(scratch))
-        for file in packages:
-            subprocess.run(["dpkg", "-x", file, Path(scratch, "unpacked")], check=True)
-        if packages:
+        unpacked = [
+            subprocess.run(["dpkg", "-x", file, Path(scratch, "unpacked")], check=False).returncode == 0
+            for file in packages
+        ]
+        if packages and all(unpacked):
             os.replace(Path(scratch, "unpacked"), folder)
         else:
             print(f"{package} could not be fetched.", flush=True)

@@ -82,6 +82,19 @@
     {{- return(spark_cdc._nodes_below(changes, 'messages') if changes.config.materialized == 'view' else []) -}}
 {%- endmacro -%}
 
+{#-
+    Whether a model is one call of this macro of ours and nothing else, beside its config. SQL around the call might leave rows out
+    or add some, and meta knows one call alone.
+-#}
+{%- macro _is_one_call(node, macro) -%}
+    {%- set comment, config_call = '[{]#.*?#[}]|--[^\\n]*|/[*].*?[*]/', '[{][{]-?\\s*config[(].*?[)]\\s*-?[}][}]' -%}
+    {#- A text in quotes stays, because it may have two hyphens. -#}
+    {%- set text = "('[^'\n]*'|\"[^\"\n]*\")" -%}
+    {%- set code = modules.re.sub('(?s)' ~ text ~ '|' ~ comment ~ '|' ~ config_call, '\\1', node.raw_code) | trim -%}
+    {%- set call = '(?s)[{][{]-?\\s*spark_cdc[.]' ~ macro ~ '[(](?:(?![}][}]).)*[)]\\s*-?[}][}]' -%}
+    {{- return(modules.re.fullmatch(call, code) is not none) -}}
+{%- endmacro -%}
+
 {#- Model name -> node. Kinds: messages, changes, run_ledger, run_summary, cdc_current, cdc_history. -#}
 {%- macro _models_of(kinds) -%}
     {%- set found = {} -%}

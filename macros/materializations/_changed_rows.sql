@@ -4,7 +4,7 @@
     changes.
 -#}
 {%- macro _changed_rows(table, read, all_changes, target_relation, file_format, temporaries) -%}
-    {%- set new_changes = spark_cdc._new_changes(temporaries, read, all_changes, target_relation, file_format) -%}
+    {%- set new_changes = spark_cdc._new_changes(table, temporaries, read, all_changes, target_relation, file_format) -%}
     {%- set operations = spark_cdc._cached_view(
         temporaries, 'batch', spark_cdc._batch(table, new_changes, target_relation)
     ) -%}

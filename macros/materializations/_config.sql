@@ -113,6 +113,12 @@
 {#- The table to write: its kind, its key, and the source's own columns, which its changes model declares. -#}
 {%- macro _table(kind, key, all_changes, config) -%}
     {%- set found = adapter.get_columns_in_relation(all_changes) -%}
+    {%- if not found -%}
+        {%- do spark_cdc._raise(
+            kind.materialization, 'sql', 'a select from a model that is built', all_changes ~ ', which is not there',
+            'Build it first: dbt run --select +' ~ model.name ~ '.'
+        ) -%}
+    {%- endif -%}
     {%- set missing = spark_cdc.change_columns() | reject('in', found | map(attribute='name') | list) | list -%}
     {%- if missing -%}
         {%- do spark_cdc._raise(

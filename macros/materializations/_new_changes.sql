@@ -27,7 +27,8 @@
     {%- set condition, pending = 'true', none -%}
     {%- if before -%}
         {%- set new_messages = spark_cdc._new_messages(log, before.loaded_at) if log.changes else none -%}
-        {%- if new_messages and found.count == before.count + new_messages.count and new_messages.of_changes == 0 -%}
+        {%- if new_messages and found.count == before.count + new_messages.count and new_messages.of_changes == 0
+            and spark_cdc._is_one_call(log.changes, 'changes') -%}
             {{- return(dict(nothing, is_only_read=true)) -}}
         {%- endif -%}
         {%- set later = '_cdc_loaded_at is null or _cdc_loaded_at > timestamp_micros(' ~ before.loaded_at ~ ')' -%}
@@ -187,18 +188,25 @@
 
 {#-
     The new changes without an error, kept for this run if they are read often. The changes of one batch would be the same each
-    time, for a batch is one commit; but a view of them takes Spark a second to plan wherever it is read.
+    time, for a batch is one commit; but a view of them takes Spark a second to plan wherever it is read. A scratch table has the
+    columns that the target has, so that it can have its format.
 -#}
-{%- macro _new_changes(temporaries, read, all_changes, target_relation, file_format, is_read_often=true) -%}
+{%- macro _new_changes(table, temporaries, read, all_changes, target_relation, file_format, is_read_often=true) -%}
+    {%- for kept in temporaries if '__cdc_new_' in kept.identifier -%}
+        {{- return(kept) -}}
+    {%- endfor -%}
     {%- set of_loaded_at = spark_cdc._of_this_run('_cdc_loaded_at = timestamp_micros(' ~ read.pending.loaded_at ~ ')', '_cdc_loaded_at') -%}
-    {%- set query = 'select * from ' ~ all_changes ~ ' where _cdc_error is null and '
+    {%- set query = ' from ' ~ all_changes ~ ' where _cdc_error is null and '
         ~ (of_loaded_at if read.pending.loaded_at else read.condition) -%}
     {%- if read.pending.loaded_at and not is_read_often -%}
-        {{- return('(' ~ query ~ ')') -}}
+        {{- return('(select *' ~ query ~ ')') -}}
     {%- elif all_changes.is_table -%}
-        {{- return(spark_cdc._cached_view(temporaries, 'new', query)) -}}
+        {{- return(spark_cdc._cached_view(temporaries, 'new', 'select *' ~ query)) -}}
     {%- endif -%}
-    {{- return(spark_cdc._scratch_table(temporaries, target_relation, 'new', file_format, query)) -}}
+    {%- set columns = table.columns + spark_cdc.change_columns() + (['_cdc_patches'] if table.patched else []) -%}
+    {{- return(spark_cdc._scratch_table(
+        temporaries, target_relation, 'new', file_format, 'select ' ~ spark_cdc._quoted(columns | unique | list) ~ query
+    )) -}}
 {%- endmacro -%}
 
 {#-

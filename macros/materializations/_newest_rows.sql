@@ -13,7 +13,8 @@
         {{- return(spark_cdc._newest_versions(table, read, all_changes, target_relation, file_format, temporaries)) -}}
     {%- endif -%}
     {%- set new_changes = spark_cdc._new_changes(
-        temporaries, read, all_changes, target_relation, file_format, is_read_often=not pending.are_last
+        table, temporaries, read, all_changes, target_relation, file_format,
+        is_read_often=not pending.are_last and not all_changes.is_table
     ) -%}
     {%- set operations = spark_cdc._operations_in_place(table, pending, new_changes, target_relation) -%}
     {#- A batch is one commit, so the keys are those of these changes. So many keys are not listed anyway. -#}
@@ -42,7 +43,9 @@
         {{- return(none) -}}
     {%- endif -%}
     {%- set table = dict(table, patched=[]) -%}
-    {%- set new_changes = spark_cdc._new_changes(temporaries, read, all_changes, target_relation, file_format) -%}
+    {%- set new_changes = spark_cdc._new_changes(
+        table, temporaries, read, all_changes, target_relation, file_format, is_read_often=not all_changes.is_table
+    ) -%}
     {%- set operations = '(' ~ spark_cdc._batch(table, new_changes, target_relation, finds_late_arriving=false) ~ ')' -%}
     {%- set rows = spark_cdc._scratch_table(temporaries, target_relation, 'rows', file_format,
         'select *, false as _cdc_is_obsolete, _cdc_sequence <= ' ~ spark_cdc._sequence_literal(read.pending.stored_up_to)

@@ -210,19 +210,14 @@ replayed as (
 {%- endmacro -%}
 
 {#-
-    What a messages model reads, and how: `relation_name`, `fmt`, `raw_columns` and `topics`, from its meta. A model with SQL of
-    its own around the call might leave messages out, and meta knows one call alone.
+    What a messages model reads, and how: `relation_name`, `fmt`, `raw_columns` and `topics`, from its meta.
 -#}
 {%- macro _source_of_replay(node) -%}
-    {%- set comment, config_call = '[{]#.*?#[}]|--[^\\n]*|/[*].*?[*]/', '[{][{]-?\\s*config[(].*?[)]\\s*-?[}][}]' -%}
-    {#- A text in quotes stays, because it may have two hyphens. -#}
-    {%- set text = "('[^'\n]*'|\"[^\"\n]*\")" -%}
-    {%- set code = modules.re.sub('(?s)' ~ text ~ '|' ~ comment ~ '|' ~ config_call, '\\1', node.raw_code) | trim -%}
     {%- set sources = [] -%}
     {%- for id in node.depends_on.nodes -%}
         {%- do sources.append(graph.sources.get(id) or graph.nodes.get(id)) -%}
     {%- endfor -%}
-    {%- if not modules.re.fullmatch('(?s)[{][{]-?\\s*spark_cdc[.]messages[(](?:(?![}][}]).)*[)]\\s*-?[}][}]', code)
+    {%- if not spark_cdc._is_one_call(node, 'messages')
         or sources | length != 1 or not sources[0].relation_name or node.config.materialized not in spark_cdc._logs() -%}
         {%- do spark_cdc._raise(
             'replay', 'model', "a model that is materialized='cdc_append' and is one call of spark_cdc.messages over a table or a view, "

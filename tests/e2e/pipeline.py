@@ -29,7 +29,7 @@ from broker import Broker
 from harness import Project, environment
 from kills import SCHEMA, Siege, Worker
 from servers import DATABASES, Canal, Connect, Database, MysqlForCanal
-from transactions import Column, Document, Key, Row, Workload, integers, texts, types
+from transactions import Bit, Column, Document, Key, Row, Single, Wide, Workload, integers, texts, types
 
 LANDING = """\
 {{{{ config(materialized='cdc_landing') }}}}
@@ -42,7 +42,7 @@ LANDING = """\
 # All databases have tables of the same names.
 ROUTES = "route: [{{source-table: '.*', sink-table: {name}_<>, replace-symbol: <>}}]"
 APPLY = ["run", "--select", "models/staging", "models/marts"]
-# Two more columns of orders, while everything runs.
+# A wider type of a column of orders, and two more columns, while everything runs.
 WIDER_COLUMN = Column("small", types("int"), integers(32))
 LATE_COLUMNS = (
     Column("rating", types("smallint"), integers(16)),
@@ -269,15 +269,16 @@ def same(value: Any, found: Any) -> bool:
         return value is None and found is None
     if isinstance(value, Document):
         return json.loads(value) == json.loads(found)
+    if isinstance(value, Bit):
+        return value[0] == int(found)
+    if isinstance(value, Single):
+        return struct.pack("f", value) == struct.pack("f", found)
+    if isinstance(value, Wide):
+        return value == Decimal(found)
     if isinstance(value, list):  # the text of a JSON array
         return value == json.loads(found)
     if isinstance(value, (memoryview, bytes)):
-        value = bytes(value)
-        return value == (bytes(found) if isinstance(found, (bytes, bytearray)) else bytes([int(found)]))
-    if isinstance(value, Decimal):  # Spark has 38 digits
-        return value == Decimal(found)
-    if isinstance(value, float) and value != found:
-        return struct.pack("f", value) == struct.pack("f", found)
+        return isinstance(found, (bytes, bytearray)) and bytes(value) == bytes(found)
     if isinstance(value, datetime) and value.tzinfo:
         value = value.astimezone(timezone.utc).replace(tzinfo=None)
     if isinstance(value, (clock, timedelta)):
@@ -294,7 +295,7 @@ def _microseconds(value: clock | timedelta | int | str) -> int:
     if isinstance(value, clock):
         value = timedelta(
             hours=value.hour, minutes=value.minute, seconds=value.second, microseconds=value.microsecond
-        )
+        ) - (value.utcoffset() or timedelta(0))
     return value // timedelta(microseconds=1)
 
 

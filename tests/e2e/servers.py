@@ -28,6 +28,7 @@ CANAL_PROGRAM = Path(__file__).with_name("CanalToKafka.java")
 # A newer Debian's MySQL with its own libraries, which `make e2e` unpacks and nobody installs.
 MYSQL = REPOSITORY / ".servers" / "mysql" / "usr"
 MYSQL_LIBRARIES = MYSQL / "lib" / "x86_64-linux-gnu"
+MYSQL_LOADER = MYSQL_LIBRARIES / "ld-linux-x86-64.so.2"
 CONNECT_SETTINGS = """
 bootstrap.servers={servers}
 key.converter=org.apache.kafka.connect.json.JsonConverter
@@ -236,7 +237,7 @@ class Mysql(BinlogDatabase):
     @classmethod
     def program(cls) -> Path | None:
         found = MYSQL / "sbin" / "mysqld"
-        return found if found.exists() else None
+        return found if found.exists() and MYSQL_LOADER.exists() else None
 
     def connector(self, servers: str) -> dict[str, str]:
         return super().connector(servers) | {
@@ -251,7 +252,7 @@ class Mysql(BinlogDatabase):
         shared = MYSQL / "share" / "mysql"
         return [
             # The libraries are those of its own Debian, the loader too.
-            MYSQL_LIBRARIES / "ld-linux-x86-64.so.2", "--library-path", f"{MYSQL_LIBRARIES}:{MYSQL_LIBRARIES}/mysql",
+            MYSQL_LOADER, "--library-path", f"{MYSQL_LIBRARIES}:{MYSQL_LIBRARIES}/mysql",
             self.program(), "--no-defaults", f"--datadir={self.folder}/data", f"--user={getpass.getuser()}",
             f"--basedir={MYSQL}", f"--lc-messages-dir={shared}", f"--character-sets-dir={shared}/charsets",
             f"--plugin-dir={MYSQL_LIBRARIES}/mysql/plugin", "--secure-file-priv=", "--mysqlx=OFF",

@@ -58,6 +58,18 @@ class Table:
         return replace(self, columns=tuple(column for column in self.columns if kind in column.types))
 
 
+class Bit(bytes):
+    """A bit: a table may have a boolean or a number."""
+
+
+class Single(float):
+    """A float of 32 bits: a message may have more digits of it."""
+
+
+class Wide(Decimal):
+    """A decimal that may have more digits than Spark's: a table may have its text."""
+
+
 class Document(str):
     """A document: of MySQL, which keeps no text; its snapshots and changes have other blanks and numbers."""
 
@@ -394,8 +406,13 @@ class Workload:
         ]
 
     def _read(self, column: Column, value: Any) -> Any:
-        is_document = self.database.kind in ("mysql", "canal") and column.types[self.database.kind] == "json"
-        return Document(value) if is_document and value is not None else value
+        """Mark a value of which a table may have another one than this."""
+        marks = {
+            "bit(1)": Bit, "real": Single, "float": Single, "numeric": Wide, "decimal(65,30)": Wide,
+            "json": Document if self.database.kind in ("mysql", "canal") else None,
+        }  # fmt: skip
+        mark = marks.get(column.types[self.database.kind])
+        return mark(value) if mark and value is not None else value
 
     def _is(self, table: Table) -> str:
         return " and ".join(f"{self._quoted(name)} = %s" for name in table.key)

@@ -315,3 +315,24 @@ def test_a_run_without_its_views_asks_the_changes_model_itself(
     assert lake.rows(f"select id, name from {schema}.current_things") == [{"id": 1, "name": "c"}]
     (found,) = lake.rows(f"show tblproperties {schema}.current_things ('spark_cdc.read_count')")
     assert found["value"] == "3"
+
+    # Two calls have the rows of two tables, and dbt knows the last one's name alone.
+    call = files["models/changes.sql"].partition("\n{{ spark")[2]
+    both = f"select * from ({{{{ spark{call}) union all select * from ({{{{ spark{call})"
+    both = both.replace("table='things'", "table='others'", 1)
+    project.write({"models/changes.sql": "{{ config(materialized='view') }}\n" + both})
+    project.run("--full-refresh", "--select", "changes+")
+    assert run(others.insert(4, {"id": 4, "name": "d", "size": 4}))
+    assert {row["id"] for row in lake.rows(f"select id from {schema}.current_things")} == {1, 2, 4}
+
+    project.write(
+        {
+            "models/never.sql": files["models/changes.sql"],
+            "models/early.sql": FILES["models/current_things.sql"].replace("'changes'", "'never'"),
+        }
+    )
+    (sentence,) = project.dbt("run", "--select", "early").messages.values()
+    assert (
+        f"must be a select from a model that is built; got {schema}.never, which is not there. "
+        "Build it first: dbt run --select +early."
+    ) in " ".join(sentence.split())

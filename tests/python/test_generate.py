@@ -1057,23 +1057,32 @@ def test_a_column_that_no_type_reads_does_not_cost_the_rows(project: Path, tmp_p
     file = tmp_path / "shop.jsonl"
     number = (10**60 + 1).to_bytes(27, "big", signed=True)
     event = json.loads(DEBEZIUM_MESSAGE)
-    event["after"] |= {"name": "a", "huge": base64.b64encode(number).decode()}
+    event["after"] = {"id": "a", "name": "b", "huge": base64.b64encode(number).decode()}
     event["source"]["ts_ms"] = 1700000000123
     decimal = {
         "type": "bytes", "name": "org.apache.kafka.connect.data.Decimal", "field": "huge",
         "parameters": {"scale": "30", "connect.decimal.precision": "65"},
     }  # fmt: skip
-    row = [{"type": "int64", "field": "id"}, {"type": "string", "field": "name"}, decimal]
+    row = [{"type": "string", "field": "id"}, {"type": "string", "field": "name"}, decimal]
     schema = {"type": "struct", "fields": [{"type": "struct", "field": "after", "fields": row}]}
     value = json.dumps({"schema": schema, "payload": event})
-    file.write_text(json.dumps({"topic": "m.shop.orders", "offset": 0, "key": '{"id": 1}', "value": value}))
+    file.write_text(json.dumps({"topic": "m.shop.orders", "offset": 0, "key": '{"id": "a"}', "value": value}))
     done = run(project, file, "--source", "shop")
     assert done.exit_code == 0, done.output
     assert (
-        "left out a column of shop.orders: no type reads all values of huge, which the source calls "
+        "left out a column of shop.orders: no type reads the values of huge, which the source calls "
         in done.stderr
     )
-    assert "columns={'id': 'bigint', 'name': 'string'})" in (project / CHANGES).read_text()
+    assert "columns={'id': 'string', 'name': 'string'})" in (project / CHANGES).read_text()
+
+    # A value that some type reads keeps the column: then it is the damaged row that is rejected.
+    event["after"]["huge"] = base64.b64encode((150).to_bytes(1, "big")).decode()
+    whole = json.dumps({"schema": schema, "payload": event})
+    lines = [
+        {"topic": "m.shop.orders", "offset": offset, "key": '{"id": "a"}', "value": text}
+        for offset, text in enumerate([value, whole])
+    ]
+    file.write_text("\n".join(map(json.dumps, lines)))
 
 
 @pytest.mark.usefixtures("spark")

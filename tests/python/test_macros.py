@@ -400,6 +400,22 @@ def noted_state(notes: list[dict[str, Any]], is_first: bool = False) -> dict[str
     raise AssertionError("it returned nothing")
 
 
+@pytest.mark.parametrize(
+    ("code", "is_one"),
+    [
+        ("{{ config(materialized='view') }}\n-- a guess: x\n{{ spark_cdc.changes(table='a--b') }}", True),
+        ("{# one #}{{- spark_cdc.changes(columns={'id': 'bigint'}) -}}", True),
+        ("{{ spark_cdc.changes(table='a') }} union all {{ spark_cdc.changes(table='b') }}", False),
+        ("{{ spark_cdc.changes(table='a') }} where id > 1", False),
+        ("{% for name in names %}{{ spark_cdc.changes(table=name) }}{% endfor %}", False),
+        ("{{ changes_of_mine('a') }}", False),
+        ("{{ spark_cdc.messages(ref('raw')) }}", False),
+    ],
+)
+def test_a_model_of_one_call_is_known(library: MacroLibrary, code: str, is_one: bool) -> None:
+    assert library.call("_is_one_call", {"raw_code": code}, "changes") is is_one
+
+
 def note(state: str, run: str = "now", **others: Any) -> dict[str, Any]:
     return {"run": run, "state": state, "rebuilt_for": [], "read_positions": None, "messages": None} | others
 

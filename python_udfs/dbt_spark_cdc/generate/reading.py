@@ -272,53 +272,72 @@ class Reader:
         pending = tables
         for _ in range(ROUNDS):
             rejected = self._rejected(pending)
-            left_out = {table.full_name: self._leave_out(table, rejected) for table in pending}
+            left_out = {_name(table): self._leave_out(table, rejected) for table in pending}
             pending = [
-                table
-                for table in pending
-                if _demote(table, found[_name(table)], rejected) or left_out[table.full_name]
-            ]
+                table for table in pending
+                if _demote(table, found[_name(table)], rejected) or left_out[_name(table)]
+            ]  # fmt: skip
             if not pending:
                 return
 
     def _leave_out(self, table: Table, rejected: dict[NAME, list[str]]) -> bool:
-        """Leave out columns that every type rejects, so that rows keep the others; True if there are any."""
+        """Leave out columns of which no type reads a value: the rows keep the others. True if there are any.
+
+        A column with some damaged values stays: its other rows are right.
+        """
         details = rejected.get(_name(table), ())
-        its = [
-            column
-            for column in table.columns
-            if (column.type, column.guess) == (TEXT, DOES_NOT_FIT)
-            and column.name not in table.key
-            and _is_named(column, details)
-        ]
-        for column in its:
+        unread = [
+            column for column in table.columns
+            if (column.type, column.guess) == (TEXT, DOES_NOT_FIT) and column.name not in table.key
+            and _is_named(column, details) and not self._reads_a_value(table, column.name)
+        ]  # fmt: skip
+        if len(unread) == len(table.columns):
+            return False
+        for column in unread:
             table.columns.remove(column)
+            named = f", which the source calls {column.source_type}" if column.source_type else ""
             self.notices.append(
-                f"left out a column of {table.full_name}: no type reads all values of {column.name}, "
-                f"which the source calls {column.source_type}."
+                f"left out a column of {table.full_name}: no type reads the values of {column.name}{named}."
             )
-        return bool(its)
+        return bool(unread)
+
+    def _reads_a_value(self, table: Table, column: str) -> bool:
+        """Whether any value of a column can be read as text."""
+        self._show_messages([table])
+        changes = self._changes({column: TEXT})
+        with names_told_apart(self.spark, [column]):
+            text = self.library.call("_quote", column)
+            query = f"select 1 from ({changes}) where _cdc_error is null and {text} is not null limit 1"  # noqa: S608
+            return bool(self.spark.sql(query).collect())
+
+    def _show_messages(self, tables: list[Table]) -> None:
+        """Make the view `messages_of_group`: the messages with rows of these tables."""
+        self.spark.createDataFrame(
+            [_name(table) for table in tables], f"{NAMES.replace(',', ' string,')} string"
+        ).createOrReplaceTempView("tables_of_group")
+        conditions = " and ".join(f"m.{part} <=> t.{part}" for part in NAMES.split(", "))
+        self.spark.sql(
+            f"select m.* from {MESSAGES} m left semi join tables_of_group t on {conditions} "  # noqa: S608
+            "where m.kind = 'rows' and m.error is null"
+        ).createOrReplaceTempView("messages_of_group")
+
+    def _changes(self, columns: dict[str, str]) -> str:
+        """Return the query of the changes in `messages_of_group`."""
+        return self.library.call(
+            "changes", messages="messages_of_group", format=self.read.format, dialect=self.read.dialect,
+            table=STAR, key=[], columns=columns,
+        )  # fmt: skip
 
     def _rejected(self, tables: list[Table]) -> dict[NAME, list[str]]:
         """Return the details of the rows that the columns as declared reject, as the macros read them."""
         details: dict[NAME, list[str]] = {}
         for group in _groups(tables):
             columns = {column.name: column.type for table in group for column in table.columns}
-            if all(declared == TEXT for declared in columns.values()):
+            guesses = {column.guess for table in group for column in table.columns}
+            if all(declared == TEXT for declared in columns.values()) and DOES_NOT_FIT not in guesses:
                 continue
-            names = [_name(table) for table in group]
-            self.spark.createDataFrame(
-                names, f"{NAMES.replace(',', ' string,')} string"
-            ).createOrReplaceTempView("tables_of_group")
-            conditions = " and ".join(f"m.{part} <=> t.{part}" for part in NAMES.split(", "))
-            self.spark.sql(
-                f"select m.* from {MESSAGES} m left semi join tables_of_group t on {conditions} "  # noqa: S608
-                "where m.kind = 'rows' and m.error is null"
-            ).createOrReplaceTempView("messages_of_group")
-            changes = self.library.call(
-                "changes", messages="messages_of_group", format=self.read.format, dialect=self.read.dialect,
-                table=STAR, key=[], columns=columns,
-            )  # fmt: skip
+            self._show_messages(group)
+            changes = self._changes(columns)
             query = f"""
                 select {", ".join(f"m.{part}" for part in NAMES.split(", "))}, c.detail from (
                     select _cdc_topic, _cdc_partition, _cdc_offset, _cdc_error.detail from ({changes})

@@ -61,8 +61,8 @@ class Route(_Part):
         return self.sink_table is not None and self.replace_symbol is None
 
     def model_of(self, table: Table) -> str:
-        """Return the name of a table's model; empty if the route gives none."""
-        return self._with_name(model_name(table.name))
+        """Return the name of a table's model; the one that it has, maybe none, if the route gives none."""
+        return self._with_name(table.model or model_name(table.name)) or table.model
 
     def _with_name(self, name: str) -> str:
         sink = self.sink_table or ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
@@ -70,6 +70,11 @@ class Wide(Decimal):
     """A decimal that may have more digits than Spark's: a table may have its text."""
 
 
+def _milliseconds(value: time) -> int:
+    """What Debezium sends of PostgreSQL's times of up to three digits."""
+    return ((value.hour * 60 + value.minute) * 60 + value.second) * 1000 + value.microsecond // 1000
+
+
 class Document(str):
     """A document: of MySQL, which keeps no text; its snapshots and changes have other blanks and numbers."""
 
@@ -114,8 +119,8 @@ def times_of(digits: int, zone: timezone | None = None) -> Callable[[random.Rand
     """Times with so many digits after the second."""
 
     def value(chance: random.Random) -> datetime:
-        time = times(zone)(chance)
-        return time.replace(microsecond=chance.randrange(10**digits) * 10 ** (6 - digits))
+        moment = times(zone)(chance)
+        return moment.replace(microsecond=chance.randrange(10**digits) * 10 ** (6 - digits))
 
     return value
 
@@ -181,7 +186,7 @@ KINDS = (
     Column("fixed", types("char(5)"), one_of("", "ab", "汉字", "12345")),
     Column("body", types("text", "longtext"), texts(500)),
     Column("picture", types("bytea", "blob"), one_of(b"", b"\xff\x00", bytes(range(256)))),
-    Column("huge", types("numeric", "decimal(65,30)"), one_of(Decimal(0), Decimal("1.50"), Decimal("-1e-30"), Decimal("12345678.000000000000000000000000000001"))),
+    Column("huge", types("numeric(38,30)", "decimal(65,30)"), one_of(Decimal(0), Decimal("1.50"), Decimal("-1e-30"), Decimal("12345678.000000000000000000000000000001"))),
     Column("pause", {"pg": "interval"}, one_of(timedelta(0), timedelta(days=40, microseconds=1), timedelta(seconds=-1))),
     Column("numbers", {"pg": "int[]"}, one_of([], [1, None, -3], [2147483647])),
     Column("names", {"pg": "text[]"}, one_of([], ["a", None, 'b "c", {d}'], ["null", ""])),
@@ -408,7 +413,7 @@ class Workload:
     def _read(self, column: Column, value: Any) -> Any:
         """Mark a value of which a table may have another one than this."""
         marks = {
-            "bit(1)": Bit, "real": Single, "float": Single, "numeric": Wide, "decimal(65,30)": Wide,
+            "bit(1)": Bit, "time(0)": _milliseconds, "real": Single, "float": Single, "decimal(65,30)": Wide,
             "json": Document if self.database.kind in ("mysql", "canal") else None,
         }  # fmt: skip
         mark = marks.get(column.types[self.database.kind])

@@ -83,8 +83,8 @@
 {%- endmacro -%}
 
 {#-
-    Whether a model is one call of this macro of ours and nothing else, beside its config. SQL around the call might leave rows out
-    or add some, and meta knows one call alone.
+    Whether the code of a model calls this package's `macro` once and has nothing else but its config. SQL around the call might
+    leave rows out or add some, and of several calls dbt's meta keeps the last one.
 -#}
 {%- macro _is_one_call(node, macro) -%}
     {%- set comment, config_call = '[{]#.*?#[}]|--[^\\n]*|/[*].*?[*]/', '[{][{]-?\\s*config[(].*?[)]\\s*-?[}][}]' -%}

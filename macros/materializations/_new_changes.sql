@@ -192,7 +192,7 @@
     columns that the target has, so that it can have its format.
 -#}
 {%- macro _new_changes(table, temporaries, read, all_changes, target_relation, file_format, is_read_often=true) -%}
-    {%- for kept in temporaries if '__cdc_new_' in kept.identifier -%}
+    {%- for kept in temporaries if kept.identifier.endswith('__cdc_new_' ~ local_md5(invocation_id)) -%}
         {{- return(kept) -}}
     {%- endfor -%}
     {%- set of_loaded_at = spark_cdc._of_this_run('_cdc_loaded_at = timestamp_micros(' ~ read.pending.loaded_at ~ ')', '_cdc_loaded_at') -%}

@@ -28,7 +28,7 @@ from typing import Any
 from broker import Broker
 from harness import Project, environment
 from kills import SCHEMA, Siege, Worker
-from servers import DATABASES, Canal, Connect, Database, MysqlForCanal
+from servers import DATABASES, Canal, Connect, Database, MysqlForCanal, Reader
 from transactions import Bit, Column, Document, Key, Row, Single, Wide, Workload, integers, texts, types
 
 LANDING = """\
@@ -60,7 +60,7 @@ class Pipeline(Siege):
     databases: dict[str, Database] = field(init=False)
     workloads: dict[str, Workload] = field(init=False)
     connect: Connect | None = field(init=False)
-    readers: list[Connect | Canal] = field(init=False)
+    readers: list[Reader] = field(init=False)
 
     def __post_init__(self) -> None:
         self.folder.chmod(0o755)  # PostgreSQL is another user

@@ -14,7 +14,6 @@ import subprocess
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -277,15 +276,53 @@ class MysqlForCanal(Mysql):
 DATABASES: dict[str, type[Database]] = {kind.name: kind for kind in (Postgres, Mariadb, Mysql, MysqlForCanal)}
 
 
-@dataclass
-class Connect:
+class Reader(ABC):
+    """A process that reads logs of databases and writes what it reads to Kafka."""
+
+    def __init__(self, folder: Path, servers: str) -> None:
+        self.folder, self.servers = folder, servers
+        self._process: subprocess.Popen | None = None
+
+    @abstractmethod
+    def start(self) -> None:
+        """Start it."""
+
+    @abstractmethod
+    def waits_for_changes(self, seconds: int = 120) -> None:
+        """Wait until each later change of the databases is a message of its own."""
+
+    def stop(self, suddenly: bool = False) -> None:
+        """End it; suddenly it notes nothing of what it has sent."""
+        if self._process is not None:
+            (self._process.kill if suddenly else self._process.terminate)()
+            self._process.wait(timeout=60)
+            self._process = None
+
+    def __str__(self) -> str:
+        return self._printed()[-3000:]
+
+    def _java(self, megabytes: int, jars: Path, *arguments: str) -> None:
+        options = [f"-Xmx{megabytes}m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+        log = self._log.open("a")
+        self._process = subprocess.Popen(
+            ["java", *options, *arguments], env=os.environ | {"CLASSPATH": f"{jars}/*"}, cwd=self.folder,
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+        )  # fmt: skip
+
+    @property
+    def _log(self) -> Path:
+        return self.folder / "reader.log"
+
+    def _printed(self) -> str:
+        return self._log.read_text()
+
+
+class Connect(Reader):
     """Kafka Connect in one process, with Debezium: what its offsets file has not noted it sends again."""
 
-    folder: Path
-    servers: str
-    databases: Sequence[Database]
-    port: int = field(default_factory=free_port)
-    _process: subprocess.Popen | None = None
+    def __init__(self, folder: Path, servers: str, databases: Sequence[Database]) -> None:
+        super().__init__(folder, servers)
+        self.databases, self.port = databases, free_port()
 
     def start(self) -> None:
         """Start it, once more if it was stopped."""
@@ -297,76 +334,37 @@ class Connect:
             files.append(self.folder / f"{database.name}.json")
             config = CONNECTOR | database.connector(self.servers)
             files[-1].write_text(json.dumps({"name": database.name, "config": config}))
-        log = (self.folder / "connect.log").open("a")
-        options = ["-Xmx768m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
         main = "org.apache.kafka.connect.cli.ConnectStandalone"
-        self._process = subprocess.Popen(
-            ["java", *options, main, str(settings), *map(str, files)], env=os.environ | {"CLASSPATH": f"{CONNECT_JARS}/*"},
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-        )  # fmt: skip
-        wait_for_port(self.port, self._process, self.folder / "connect.log", 120)
-
-    def stop(self, suddenly: bool = False) -> None:
-        """End it; suddenly it notes nothing of what it has sent."""
-        if self._process is not None:
-            (self._process.kill if suddenly else self._process.terminate)()
-            self._process.wait(timeout=60)
-            self._process = None
+        self._java(768, CONNECT_JARS, main, str(settings), *map(str, files))
+        wait_for_port(self.port, self._process, self._log, 120)
 
     def waits_for_changes(self, seconds: int = 120) -> None:
-        """Wait until all snapshots are done, so that each later change is a message of its own."""
+        """Wait until all snapshots are done."""
         until = time.monotonic() + seconds
-        while self._log().count("Starting streaming") < len(self.databases):
+        while self._printed().count("Starting streaming") < len(self.databases):
             assert time.monotonic() < until, f"no snapshot: {self}"
             time.sleep(0.5)
 
-    def __str__(self) -> str:
-        return self._log()[-3000:]
 
-    def _log(self) -> str:
-        return (self.folder / "connect.log").read_text()
-
-
-@dataclass
-class Canal:
+class Canal(Reader):
     """Canal in one process: it reads a server's log from its beginning, there is no snapshot."""
 
-    folder: Path
-    servers: str
-    database: Database
-    _process: subprocess.Popen | None = None
+    def __init__(self, folder: Path, servers: str, database: Database) -> None:
+        super().__init__(folder, servers)
+        self.database = database
 
     def start(self) -> None:
-        """Start it."""
         self.folder.mkdir(exist_ok=True)
-        log = (self.folder / "canal.log").open("a")
-        options = ["-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
         topic = f"{self.database.name}.{self.database.schema}"
-        self._process = subprocess.Popen(
-            ["java", *options, str(CANAL_PROGRAM), str(self.database.port), self.database.schema, self.servers, topic],
-            env=os.environ | {"CLASSPATH": f"{CANAL_JARS}/*"}, cwd=self.folder,
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-        )  # fmt: skip
-
-    def stop(self, suddenly: bool = False) -> None:
-        """End it."""
-        if self._process is not None:
-            (self._process.kill if suddenly else self._process.terminate)()
-            self._process.wait(timeout=60)
-            self._process = None
+        where = [str(self.database.port), self.database.schema, self.servers, topic]
+        self._java(384, CANAL_JARS, str(CANAL_PROGRAM), *where)
 
     def waits_for_changes(self, seconds: int = 120) -> None:
         """Wait until it reads the log."""
         until = time.monotonic() + seconds
-        while "Canal reads" not in self._log():
+        while "Canal reads" not in self._printed():
             assert self._process.poll() is None and time.monotonic() < until, f"Canal did not start: {self}"
             time.sleep(0.5)
-
-    def __str__(self) -> str:
-        return self._log()[-3000:]
-
-    def _log(self) -> str:
-        return (self.folder / "canal.log").read_text()
 
 
 def missing(names: Sequence[str]) -> str:

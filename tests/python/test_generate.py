@@ -1075,14 +1075,26 @@ def test_a_column_that_no_type_reads_does_not_cost_the_rows(project: Path, tmp_p
     )
     assert "columns={'id': 'string', 'name': 'string'})" in (project / CHANGES).read_text()
 
-    # A value that some type reads keeps the column: then it is the damaged row that is rejected.
-    event["after"]["huge"] = base64.b64encode((150).to_bytes(1, "big")).decode()
-    whole = json.dumps({"schema": schema, "payload": event})
-    lines = [
-        {"topic": "m.shop.orders", "offset": offset, "key": '{"id": "a"}', "value": text}
-        for offset, text in enumerate([value, whole])
-    ]
+
+@pytest.mark.usefixtures("spark")
+def test_a_damaged_value_does_not_cost_the_column(project: Path, tmp_path: Path) -> None:
+    """A text with U+FFFD is no date and no text: its row is rejected, and the others keep their days."""
+    days = {"type": "int32", "name": "io.debezium.time.Date", "field": "day"}
+    row = [{"type": "string", "field": "id"}, days]
+    schema = {"type": "struct", "fields": [{"type": "struct", "field": "after", "fields": row}]}
+    event = json.loads(DEBEZIUM_MESSAGE)
+    event["source"]["ts_ms"] = 1700000000123
+    lines = []
+    for offset, day in enumerate([19000, "\ufffd"]):
+        event["after"] = {"id": "a", "day": day}
+        value = json.dumps({"schema": schema, "payload": event})
+        lines.append({"topic": "m.shop.orders", "offset": offset, "key": '{"id": "a"}', "value": value})
+    file = tmp_path / "shop.jsonl"
     file.write_text("\n".join(map(json.dumps, lines)))
+    done = run(project, file, "--source", "shop")
+    assert done.exit_code == 0, done.output
+    assert "left out" not in done.stderr
+    assert "columns={'id': 'string', 'day': 'string'})" in (project / CHANGES).read_text()
 
 
 @pytest.mark.usefixtures("spark")

@@ -272,18 +272,18 @@ class Reader:
         pending = tables
         for _ in range(ROUNDS):
             rejected = self._rejected(pending)
-            left_out = {_name(table): self._leave_out(table, rejected) for table in pending}
             pending = [
                 table for table in pending
-                if _demote(table, found[_name(table)], rejected) or left_out[_name(table)]
+                # both, whatever the first one says
+                if self._leave_out(table, rejected) | _demote(table, found[_name(table)], rejected)
             ]  # fmt: skip
             if not pending:
                 return
 
     def _leave_out(self, table: Table, rejected: dict[NAME, list[str]]) -> bool:
-        """Leave out columns of which no type reads a value: the rows keep the others. True if there are any.
+        """Leave out columns of which not even a text reads a value; True if there are any.
 
-        A column with some damaged values stays: its other rows are right.
+        The rows keep the other columns. If a text reads some values, rows with other values are rejected.
         """
         details = rejected.get(_name(table), ())
         unread = [

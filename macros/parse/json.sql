@@ -9,25 +9,23 @@
 
     Spark would replace bytes that are not UTF-8 by U+FFFD: such a message is not read at all.
 
-    If Spark would rewrite a number of the message, the message is read with its numbers in quotes and `numbers_quoted` is true:
-    `_unquoted_image` then returns its rows. The message is searched only once for this.
+    If Spark could rewrite a number of the message, the message is read with such numbers in quotes and `numbers_quoted` is true:
+    `_unquoted_image` then returns its rows.
 -#}
 {%- macro _parsed(fmt, schema) -%}
-    {%- set text = 'try_validate_utf8(value)' -%}
 from_json(
-    {% if fmt.rows.exact -%}
-    concat('{"message":[', {{ text }}, '],"numbers_quoted":false}'),
-    {%- else -%}
     case
-        when {{ spark_cdc._holds_bare_fractions('value') }}
+        when not is_valid_utf8(value) then null
+        {%- if not fmt.rows.exact %}
+        when {{ spark_cdc._may_hold_fractions('value') }}
             then concat(
                 '{"message":[',
-                {{ spark_cdc._quote_numbers(text) | trim | indent(16) }},
+                {{ spark_cdc._quote_numbers('value') | trim | indent(16) }},
                 '],"numbers_quoted":true}'
             )
-        else concat('{"message":[', {{ text }}, '],"numbers_quoted":false}')
+        {%- endif %}
+        else concat('{"message":[', value, '],"numbers_quoted":false}')
     end,
-    {%- endif %}
     'message array<{{ schema }}>, numbers_quoted boolean, not_as_declared string',
     map(
         'columnNameOfCorruptRecord', 'not_as_declared',

@@ -1263,6 +1263,18 @@ def test_values_fit_exactly_or_are_errors(
         ),
         ("text", '{"a":1.50},"note":{"text":"{"}', '{"a":1.50}'),
         ("instant", '"2024-02-29 12:34:56.5","note":1.50', "2024-02-29 12:34:56.500000Z"),
+        # Where a number may stand, and what may stand around it.
+        ("text", "1.50", "1.50"),
+        ("text", "\t\r\n -1.50\n", "-1.50"),
+        ("text", "[1,2.50]", "[1,2.50]"),
+        ("text", "[[ 2.50],7]", "[[2.50],7]"),
+        ("text", '{"12:30":-0}', '{"12:30":-0}'),
+        ("text", '{"7" :1E5}', '{"7":1E5}'),
+        ("text", "100", "100"),
+        # Texts that look like numbers: what is in the text stays, and a number beside it is found.
+        ("text", '"from [1.5, -0 at 12:30:00.5"', "from [1.5, -0 at 12:30:00.5"),
+        ("text", r'"\\\":[1.5]"', r"\":[1.5]"),
+        ("text", '":1.5","note":1.50', ":1.5"),
     ],
 )
 def test_bare_numbers_that_spark_rewrites(

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from broker import Broker, Client
+from click.testing import CliRunner
+from dbt_spark_cdc.cli import main
 from dbt_spark_cdc.registry import register
 from harness import KAFKA_LOGIN, KAFKA_PASSWORD, LAKES_ASKED_FOR, REPOSITORY, Lake, Project
 
@@ -457,6 +460,26 @@ def test_messages_models_share_a_raw_table(
     for name in ("orders", "users"):
         assert {row["topic"] for row in lake.rows(f"select topic from landing.{name}")} == {f"mixed.{name}"}
     project.remove("models/mixed.yml", "models/orders.sql", "models/users.sql")
+
+    # Without FILES the landing model's table is read, through the project's profile.
+    for source, name, topics in (("orders", "canal", "mixed.orders"), ("users", "maxwell", ".*[.]users")):
+        call = f"ref('mixed'), format='{name}', raw_columns={{'headers': 'headers'}}, topics=['{topics}'])"
+        options = ["--source", source, "--landing", "mixed", "--topics", topics, "--format", name]
+        folders = ["--project-dir", str(project.folder), "--profiles-dir", str(project.folder)]
+        done = CliRunner().invoke(main, ["generate", *options, *folders])
+        assert done.exit_code == 0, done.output
+        staging = f"models/staging/{source}"
+        assert call in (project.folder / staging / f"stg_{source}__messages.sql").read_text()
+        assert (project.folder / staging / f"stg_{source}__{source}_changes.sql").exists()
+        assert not (project.folder / staging / f"_{source}__sources.yml").exists()
+    done = project.dbt("build", "--select", "mixed+").must_succeed()
+    orders = lake.rows("select id from landing.stg_orders__orders_changes order by id")
+    assert [row["id"] for row in orders] == [1, 1, 2, 2]
+    users = lake.rows("select id from landing.stg_users__users_changes")
+    assert [row["id"] for row in users] == [1, 1]
+    for folder in ("staging", "quality"):
+        shutil.rmtree(project.folder / "models" / folder)
+    (project.folder / "spark_cdc_plan.json").unlink()
 
 
 CAPTURED = [

@@ -19,6 +19,7 @@ from dbt_spark_cdc.generate.plan import (
     DOES_NOT_FIT,
     NO_TYPE,
     ONLY_NULLS,
+    SCALES_DIFFER,
     SHARDS_DIFFER,
     Column,
     Plan,
@@ -57,6 +58,9 @@ PAGE = "docs/how-to/generate-models.md"
         ({"timestamp": 2}, 2, 0, 0, "timestamp"),
         ({"timestamp": 1, "timestamp_ntz": 1}, 2, 0, 0, "string"),
         ({"boolean": 2}, 2, 0, 0, "boolean"),
+        ({"decimal(38,0)": 2}, 2, 0, 0, "decimal(38,0)"),
+        ({"decimal(38,0)": 1, "decimal(38,18)": 1}, 2, 0, 0, "decimal(38,18)"),
+        ({"decimal(38,0)": 1, "bigint": 1}, 2, 0, 0, "string"),
         ({}, 0, 0, 0, "string"),
     ],
 )
@@ -554,6 +558,19 @@ def test_a_guess_becomes_wider_and_a_named_type_stays(project: Path) -> None:
         (("date", None), ("timestamp_ntz", None), ("date", None), True),
         (("bigint", None), ("decimal(12,2)", None), ("bigint", None), True),
         (("int", None), ("string", SHARDS_DIFFER), ("string", SHARDS_DIFFER), False),
+        (
+            ("decimal(38,18)", SCALES_DIFFER),
+            ("decimal(38,0)", SCALES_DIFFER),
+            ("decimal(38,18)", SCALES_DIFFER),
+            False,
+        ),
+        (
+            ("decimal(38,0)", SCALES_DIFFER),
+            ("decimal(38,18)", SCALES_DIFFER),
+            ("decimal(38,18)", SCALES_DIFFER),
+            False,
+        ),
+        (("decimal(38,0)", SCALES_DIFFER), ("string", None), ("string", None), False),
     ],
 )
 def test_a_type_of_two_runs_rejects_no_value_of_either(
@@ -977,6 +994,9 @@ DEBEZIUM_MESSAGE = json.dumps({
         (["{}"], ["--routes", "/nowhere"], "Invalid value for '--routes': File '/nowhere' does not exist."),
         (["{}"], ["--landing", "raw_shop"], "option --landing must be a model of the project that lands the messages; got `raw_shop`, and there is no raw_shop.sql under "),
         (["{}"], ["--landing", "a.b"], "option --landing must be small letters, digits and underscores; got `a.b`."),
+        (["{}"], ["--topics", "a["], "option --topics must be a topic or a regular expression; got `a[`: unterminated character set"),
+        (["{}"], ["--topics", " "], "option --topics must be a topic or a regular expression; got an empty text."),
+        (["{}"], ["--topics", "a", "--topics", "b.*"], "option --topics must fit topics of the messages; got a, b.*, and no message in "),
         (["{}"], ["--landing", "raw_shop", "--raw-table", "raw"], "options --landing and --raw-table must not be given together"),
     ],
 )  # fmt: skip
@@ -1044,53 +1064,111 @@ def test_topics_of_two_formats_are_two_runs(project: Path, tmp_path: Path) -> No
     done = run(project, file, "--source", "shop")
     assert done.exit_code == 2
     assert "got --format maxwell --dialect maxwell in the topic m; --format debezium --dialect" in done.stderr
+    assert (
+        "Run the command once for each, with a --source of its own; --topics names its topics." in done.stderr
+    )
+    for source, topics, call in (
+        ("shop", ("m",), "format='maxwell', topics=['m'])"),
+        ("crm", ("[d-f]", "g"), "format='debezium', topics=['[d-f]', 'g'])"),
+    ):
+        options = [part for topic in topics for part in ("--topics", topic)]
+        for named in (options, ()):  # noted in the plan, so that a second run need not name them
+            done = run(project, file, "--source", source, *named)
+            assert done.exit_code == 0, done.output
+        assert done.stdout == ""
+        assert call in (project / f"models/staging/{source}/stg_{source}__messages.sql").read_text()
     # Canal and others write this alike: it may not be left out.
     land(m=maxwell({"id": 1}), c=CANAL_MESSAGE)
-    done = run(project, file, "--source", "shop")
+    done = run(project, file, "--source", "new")
     assert done.exit_code == 2
     assert "for c, because these write such messages alike" in done.stderr
 
 
-@pytest.mark.usefixtures("spark")
-def test_a_column_that_no_type_reads_does_not_cost_the_rows(project: Path, tmp_path: Path) -> None:
-    """Debezium's decimal(65,30) in base64 has more digits than Spark's decimals, and is no text."""
-    file = tmp_path / "shop.jsonl"
-    number = (10**60 + 1).to_bytes(27, "big", signed=True)
+def debezium_lines(columns: dict[str, dict[str, Any]], *rows: dict[str, Any]) -> str:
+    """Write rows of a table as messages of Debezium with their schemas; each has the key `id`."""
+    fields = [
+        {"type": "string", "field": "id"},
+        *({"field": name} | type_ for name, type_ in columns.items()),
+    ]
+    schema = {"type": "struct", "fields": [{"type": "struct", "field": "after", "fields": fields}]}
     event = json.loads(DEBEZIUM_MESSAGE)
-    event["after"] = {"id": "a", "name": "b", "huge": base64.b64encode(number).decode()}
     event["source"]["ts_ms"] = 1700000000123
-    decimal = {
-        "type": "bytes", "name": "org.apache.kafka.connect.data.Decimal", "field": "huge",
-        "parameters": {"scale": "30", "connect.decimal.precision": "65"},
-    }  # fmt: skip
-    row = [{"type": "string", "field": "id"}, {"type": "string", "field": "name"}, decimal]
-    schema = {"type": "struct", "fields": [{"type": "struct", "field": "after", "fields": row}]}
-    value = json.dumps({"schema": schema, "payload": event})
-    file.write_text(json.dumps({"topic": "m.shop.orders", "offset": 0, "key": '{"id": "a"}', "value": value}))
+    return "\n".join(
+        json.dumps({
+            "topic": "m.shop.orders", "offset": offset, "key": json.dumps({"id": row["id"]}),
+            "value": json.dumps({"schema": schema, "payload": {**event, "after": row}}),
+        })
+        for offset, row in enumerate(rows)
+    )  # fmt: skip
+
+
+def base64_of(number: int) -> str:
+    """As Debezium writes the number of a decimal without its point."""
+    return base64.b64encode(number.to_bytes(number.bit_length() // 8 + 1, "big", signed=True)).decode()
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_decimal_too_long_for_spark_does_not_cost_the_rows(project: Path, tmp_path: Path) -> None:
+    """No type reads a column all of whose values are: it is left out. A column with one such value keeps its type."""
+
+    def decimal(scale: int) -> dict[str, Any]:
+        parameters = {"scale": str(scale)}
+        return {"type": "bytes", "name": "org.apache.kafka.connect.data.Decimal", "parameters": parameters}
+
+    file = tmp_path / "shop.jsonl"
+    file.write_text(
+        debezium_lines(
+            {"huge": decimal(30), "amount": decimal(2)},
+            {"id": "a", "huge": base64_of(10**60 + 1), "amount": base64_of(1250)},
+            {"id": "b", "huge": base64_of(10**61), "amount": base64_of(10**50)},
+        )
+    )
     done = run(project, file, "--source", "shop")
     assert done.exit_code == 0, done.output
     assert (
         "left out a column of shop.orders: no type reads the values of huge, which the source calls "
         in done.stderr
     )
-    assert "columns={'id': 'string', 'name': 'string'})" in (project / CHANGES).read_text()
+    assert (
+        "shop.orders: rows whose amount does not fit the source's type, decimal(38,2), are rejected."
+        in done.stderr
+    )
+    assert "columns={'id': 'string', 'amount': 'decimal(38,2)'})" in (project / CHANGES).read_text()
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("has_schema", [True, False])
+def test_decimals_with_scales_of_their_own(has_schema: bool, project: Path, tmp_path: Path) -> None:
+    """So Debezium writes numeric of PostgreSQL, and NUMBER of Oracle, without a scale."""
+    named = {"type": "struct", "name": "io.debezium.data.VariableScaleDecimal"}
+    other = {"type": "struct"}
+
+    def value(number: int, scale: int) -> dict[str, Any]:
+        return {"scale": scale, "value": base64_of(number)}
+
+    file = tmp_path / "shop.jsonl"
+    file.write_text(
+        debezium_lines(
+            dict.fromkeys(("amount", "number", "huge"), named if has_schema else other),
+            {"id": "a", "amount": value(-1250, 2), "number": value(7, 0), "huge": value(10**40, 0)},
+            {"id": "b", "amount": value(1, 18), "number": value(7, -3), "huge": value(1, 1)},
+            {"id": "c", "amount": value(12, 0), "number": None, "huge": value(1, 1)},
+        )
+    )
+    done = run(project, file, "--source", "shop")
+    assert done.exit_code == 0, done.output
+    changes = (project / CHANGES).read_text()
+    for column in ("'amount': 'decimal(38,18)'", "'number': 'decimal(38,0)'", "'huge': 'string'"):
+        assert column in changes
+    assert "-- a guess: amount, number (each value has a scale of its own)\n" in changes
 
 
 @pytest.mark.usefixtures("spark")
 def test_a_damaged_value_does_not_cost_the_column(project: Path, tmp_path: Path) -> None:
     """A text with U+FFFD is no date and no text: its row is rejected, and the others keep their days."""
-    days = {"type": "int32", "name": "io.debezium.time.Date", "field": "day"}
-    row = [{"type": "string", "field": "id"}, days]
-    schema = {"type": "struct", "fields": [{"type": "struct", "field": "after", "fields": row}]}
-    event = json.loads(DEBEZIUM_MESSAGE)
-    event["source"]["ts_ms"] = 1700000000123
-    lines = []
-    for offset, day in enumerate([19000, "\ufffd"]):
-        event["after"] = {"id": "a", "day": day}
-        value = json.dumps({"schema": schema, "payload": event})
-        lines.append({"topic": "m.shop.orders", "offset": offset, "key": '{"id": "a"}', "value": value})
+    days = {"type": "int32", "name": "io.debezium.time.Date"}
     file = tmp_path / "shop.jsonl"
-    file.write_text("\n".join(map(json.dumps, lines)))
+    file.write_text(debezium_lines({"day": days}, {"id": "a", "day": 19000}, {"id": "a", "day": "\ufffd"}))
     done = run(project, file, "--source", "shop")
     assert done.exit_code == 0, done.output
     assert "left out" not in done.stderr

@@ -33,6 +33,13 @@ from dbt_spark_cdc.spark_of_command import spark_of_command
     "lands and reads them.",
 )
 @click.option(
+    "--topics",
+    metavar="TOPIC",
+    multiple=True,
+    help="Only messages of this topic, or of topics that a regular expression fits, such as 'shop[.].*'. "
+    "Give it again for more. A later run for the source need not name them.",
+)
+@click.option(
     "--format",
     "format_",
     default=AUTO,
@@ -85,6 +92,7 @@ def generate(
     source: str,
     raw_table: str | None,
     landing: str | None,
+    topics: tuple[str, ...],
     format_: str,
     dialect: str | None,
     variables: tuple[str, ...],
@@ -109,6 +117,7 @@ def generate(
     spark-cdc generate captures/*.jsonl --source shop --routes routes.yml --check
     spark-cdc generate captures/*.jsonl --source shop --landing raw_shop
     spark-cdc generate --source shop --raw-table landing.raw
+    spark-cdc generate --source crm --raw-table landing.raw --topics 'crm[.].*'
     """
 
     context = click.get_current_context()
@@ -124,16 +133,16 @@ def generate(
         generator = Generator(
             library_of(variables),
             Options(format_, dialect),
-            Target(project, source, raw_table, routes, landing),
+            Target(project, source, raw_table, routes, landing, topics),
         )
-        topics = (
+        read = (
             generator.topics([source_of(file) for file in files], files)
             if files
             else generator.topics_of_raw_table(profiles_dir, target, limit)
         )
-        size = sum(len(message.value or b"") for message in topics.messages)
+        size = sum(len(message.value or b"") for message in read.messages)
         with spark_of_command("generate", size) as spark:
-            outcome = generator.outcome(spark, topics, overwrite)
+            outcome = generator.outcome(spark, read, overwrite)
         if not check:
             write(project, outcome)
     except UsageError as error:

@@ -44,9 +44,10 @@ def _staging(plan: Plan) -> dict[str, str]:
 
 def _messages(plan: Plan) -> str:
     headers = ", raw_columns={'headers': 'headers'}" if plan.has_headers else ""
+    topics = f", topics={_list(map(jinja_literal, plan.topics))}" if plan.topics else ""
     return (
         "{{ config(materialized='cdc_append') }}\n"
-        f"{{{{ spark_cdc.messages({_raw(plan)}, {_format(plan)}{headers}) }}}}\n"
+        f"{{{{ spark_cdc.messages({_raw(plan)}, {_format(plan)}{headers}{topics}) }}}}\n"
     )
 
 

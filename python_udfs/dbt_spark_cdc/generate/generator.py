@@ -15,7 +15,7 @@ from dbt_spark_cdc.generate.raw_table import newest
 from dbt_spark_cdc.generate.reading import Reader, Topics, topics
 from dbt_spark_cdc.generate.routes import Routes, load, routed
 from dbt_spark_cdc.generate.writing import Outcome, State, merged, outcome, read_state
-from dbt_spark_cdc.inputs import read_messages
+from dbt_spark_cdc.inputs import Message, read_messages
 from dbt_spark_cdc.macros import MacroLibrary
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 RAW = "raw"
+# As `messages` reads its argument `topics`.
+PLAIN_TOPIC = re.compile(r"[a-zA-Z0-9._-]+")
 LANDS = re.compile(r"spark_cdc\.(?:kafka|file)_messages\s*\(")
 
 
@@ -35,6 +37,8 @@ class Target:
     raw_table: str | None
     routes: Path | None = None
     landing: str | None = None
+    # As the argument of `messages`: none for all.
+    topics: tuple[str, ...] = ()
 
 
 class Generator:
@@ -65,20 +69,45 @@ class Generator:
         if target.landing is not None:
             _require_landing(target.project, target.landing)
         self.routes = load(target.routes) if target.routes else Routes()
+        for topic in target.topics:
+            _require_topic(topic)
+        before = self.state.sources.get(target.source)
+        self.asked_topics = list(target.topics) or (before.topics if before else [])
 
     def topics(self, sources: Sequence[Source], names: Sequence[str]) -> Topics:
         """Find the format of the topics in files; raises UsageError."""
-        messages = (m for source in sources for m in read_messages(source.topic, source.data))
-        return topics(self.writers, messages, ", ".join(names))
+        messages = [m for source in sources for m in read_messages(source.topic, source.data)]
+        return self._topics([m for m in messages if self._is_asked(m.topic)], ", ".join(names))
 
     def topics_of_raw_table(self, profiles_dir: Path | None, dbt_target: str | None, limit: int) -> Topics:
         """Find the format of the topics in the raw table; raises UsageError."""
         landing = self.target.landing
         table = landing or f"{self.raw_schema}.{self.raw_table}"
+        condition = self.library.call("_topics_condition", None, self.asked_topics)
         messages, has_headers = newest(
-            self.target.project, profiles_dir, dbt_target, table, limit, is_landed=landing is not None
+            self.target.project,
+            profiles_dir,
+            dbt_target,
+            table,
+            limit,
+            condition,
+            is_landed=landing is not None,
         )
-        return topics(self.writers, messages, table, has_headers)
+        return self._topics(messages, table, has_headers)
+
+    def _topics(self, messages: list[Message], origin: str, has_headers: bool = False) -> Topics:
+        if self.asked_topics and not messages:
+            raise UsageError(
+                f"option --topics must fit topics of the messages; got {', '.join(self.asked_topics)}, and "
+                f"no message in {origin} has such a topic."
+            )
+        return topics(self.writers, messages, origin, has_headers)
+
+    def _is_asked(self, topic: str) -> bool:
+        return not self.asked_topics or any(
+            topic == name if PLAIN_TOPIC.fullmatch(name) else re.fullmatch(name, topic)
+            for name in self.asked_topics
+        )
 
     def outcome(self, spark: SparkSession, read: Topics, overwrite: bool) -> Outcome:
         """Return the files to write; raises UsageError."""
@@ -94,6 +123,7 @@ class Generator:
                 raw_schema=self.raw_schema,
                 raw_table=self.raw_table,
                 is_landed=self.target.landing is not None,
+                topics=self.asked_topics,
                 format=read.format,
                 dialect=None if read.dialect in (None, next(iter(known), None)) else read.dialect,
                 # A landing model always has the column.
@@ -113,6 +143,17 @@ class Generator:
         for table in plan.tables:
             table.model = table.model or known.get(table.identity, "")
         put_names(plan.tables, found)
+
+
+def _require_topic(text: str) -> None:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise UsageError(
+            f"option --topics must be a topic or a regular expression; got `{text}`: {error}."
+        ) from None
+    if not text.strip():
+        raise UsageError("option --topics must be a topic or a regular expression; got an empty text.")
 
 
 def _require_landing(project: Path, name: str) -> None:

@@ -17,6 +17,7 @@ NO_TYPE = "the messages name no type"
 UNKNOWN_TYPE = "this package does not know the type that the messages name"
 ONLY_NULLS = "no message has a value"
 DOES_NOT_FIT = "a value does not fit the type that the source names"
+SCALES_DIFFER = "each value has a scale of its own"
 SHARDS_DIFFER = "the types of the shards differ"
 
 
@@ -85,13 +86,15 @@ class Table(_Part):
 
 
 class Plan(_Part):
-    """All tables of one raw table, whose messages have one format and dialect."""
+    """All tables of one raw table, or of some of its topics, whose messages have one format and dialect."""
 
     source: str
     raw_schema: str
     raw_table: str
     # Whether the raw table is a landing model of the project, and no source.
     is_landed: bool = False
+    # Names and regular expressions, as the messages model has them; empty for all.
+    topics: list[str] = Field(default_factory=list)
     format: str
     dialect: str | None
     has_headers: bool = False

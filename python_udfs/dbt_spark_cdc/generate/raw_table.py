@@ -20,17 +20,19 @@ def newest(
     target: str | None,
     table: str,
     limit: int,
+    condition: str | None,
     *,
     is_landed: bool = False,
 ) -> tuple[list[Message], bool]:
     """Return at most `limit` messages of each topic, and whether the raw table has a column of headers.
 
-    The table is that of a model if it `is_landed`. Raises UsageError with dbt's own words.
+    `condition` is SQL that chooses topics; None for all. The table is that of a model if it `is_landed`.
+    Raises UsageError with dbt's own words.
     """
     try:
         with DbtProject(project, profiles_dir, target) as dbt:
             name = _of_model(dbt, table) if is_landed else ".".join(f"`{part}`" for part in table.split("."))
-            rows = dbt.rows(_query(name, limit))
+            rows = dbt.rows(_query(name, limit, condition))
             columns = dbt.macro("spark_cdc._columns_as_json", {"relation": name})
     except DbtError as error:
         option, what = ("--landing", "model") if is_landed else ("--raw-table", "raw table")
@@ -52,17 +54,18 @@ def _of_model(dbt: DbtProject, model: str) -> str:
     raise DbtError("dbt knows no model of this name.")
 
 
-def _query(name: str, limit: int) -> str:
+def _query(name: str, limit: int, condition: str | None) -> str:
     return f"""
         select topic, `partition`, `offset`, unix_millis(`timestamp`) as timestamp,
             base64(cast(`key` as binary)) as key, base64(cast(`value` as binary)) as value
         from (
             select *, row_number() over (partition by topic order by `timestamp` desc, `offset` desc) as place
             from {name}
+            where {condition or "true"}
         )
         where place <= {limit}
         order by topic, `partition`, `offset`
-    """  # noqa: S608  # a name of letters or of dbt, and a number
+    """  # noqa: S608  # a name of letters or of dbt, a number, and literals
 
 
 def _message(line: int, row: dict[str, Any]) -> Message:

@@ -15,13 +15,14 @@ from dbt_spark_cdc.generate.plan import (
     DOES_NOT_FIT,
     NO_TYPE,
     ONLY_NULLS,
+    SCALES_DIFFER,
     UNKNOWN_TYPE,
     Column,
     Table,
     differs_in_case,
     model_name,
 )
-from dbt_spark_cdc.generate.types import SHAPES, TEXT, Shapes, guessed
+from dbt_spark_cdc.generate.types import OF_OWN_SCALE, SHAPES, TEXT, Shapes, guessed
 from dbt_spark_cdc.inputs import Message
 from dbt_spark_cdc.macros import MacroLibrary
 from dbt_spark_cdc.message_text import STAR
@@ -81,7 +82,7 @@ def topics(writers: Writers, messages: Iterable[Message], origin: str, has_heade
             + "; ".join(
                 f"{options([writer], 'or')} in the topic {_shortened(its)}" for writer, its in found.items()
             )
-            + ". Run the command once for each, with a --source and a --raw-table of its own."
+            + ". Run the command once for each, with a --source of its own; --topics names its topics."
         )
     [((format_, dialect), read)] = found.items()
     notices = [
@@ -103,6 +104,8 @@ class _Found(NamedTuple):
     name: str
     source_type: str | None
     candidates: list[tuple[str, str | None]]
+    # The type that the source names, if it is one of Spark's.
+    named: str | None
 
 
 class Reader:
@@ -187,7 +190,7 @@ class Reader:
     def _columns(self, statements: dict[tuple[str | None, str], Declared]) -> dict[NAME, list[_Found]]:
         """Return the columns of each table, in the order of its newest row."""
         vendor = self.library.call("_literal", self._header["type_codes"] or self.read.format)
-        shapes = ", ".join(f"count_if({condition}) as is_{name}" for name, condition in SHAPES.items())
+        shapes = ", ".join(f"count_if({condition}) as `is_{name}`" for name, condition in SHAPES.items())
         query = f"""
             with texts as (
                 select {NAMES}, column_types, struct(sequence, offset) as place, entry.key as name,
@@ -225,7 +228,12 @@ class Reader:
             name = (row.database_name, row.schema_name, row.table_name)
             its = _of_table(statements, name)
             found.setdefault(name, []).append(
-                _Found(row.name, row.source_type, list(_candidates(row, its.types.get(row.name.lower()))))
+                _Found(
+                    row.name,
+                    row.source_type,
+                    list(_candidates(row, its.types.get(row.name.lower()))),
+                    row.declarable,
+                )
             )
         return found
 
@@ -272,42 +280,56 @@ class Reader:
         pending = tables
         for _ in range(ROUNDS):
             rejected = self._rejected(pending)
-            pending = [
-                table for table in pending
-                # both, whatever the first one says
-                if self._leave_out(table, rejected) | _demote(table, found[_name(table)], rejected)
-            ]  # fmt: skip
+            pending = [table for table in pending if self._is_changed(table, found[_name(table)], rejected)]
             if not pending:
                 return
 
-    def _leave_out(self, table: Table, rejected: dict[NAME, list[str]]) -> bool:
+    def _is_changed(self, table: Table, found: list[_Found], rejected: dict[NAME, list[str]]) -> bool:
+        """Whether columns that reject a value were left out or got another type that may reject one."""
+        is_left_out = self._leave_out(table, found, rejected)
+        return _demote(table, found, rejected) or is_left_out
+
+    def _leave_out(self, table: Table, found: list[_Found], rejected: dict[NAME, list[str]]) -> bool:
         """Leave out columns of which not even a text reads a value; True if there are any.
 
-        The rows keep the other columns. If a text reads some values, rows with other values are rejected.
+        The rows keep the other columns. If a text reads some values, rows with other values are rejected. So
+        they are if a text reads none and the type that the source names reads some: of decimals in base64 a
+        few may have more digits than Spark's decimals.
         """
         details = rejected.get(_name(table), ())
         unread = [
             column for column in table.columns
             if (column.type, column.guess) == (TEXT, DOES_NOT_FIT) and column.name not in table.key
-            and _is_named(column, details) and not self._reads_a_value(table, column.name)
+            and _is_named(column, details) and not self._reads_a_value(table, column.name, TEXT)
         ]  # fmt: skip
+        named = {its.name: its.named for its in found}
+        for column in unread.copy():
+            type_ = named[column.name]
+            if type_ is not None and type_ != TEXT and self._reads_a_value(table, column.name, type_):
+                unread.remove(column)
+                column.type, column.guess = type_, None
+                self.notices.append(
+                    f"{table.full_name}: rows whose {column.name} does not fit the source's type, {type_}, "
+                    "are rejected."
+                )
         if len(unread) == len(table.columns):
             return False
         for column in unread:
             table.columns.remove(column)
-            named = f", which the source calls {column.source_type}" if column.source_type else ""
+            of_source = f", which the source calls {column.source_type}" if column.source_type else ""
             self.notices.append(
-                f"left out a column of {table.full_name}: no type reads the values of {column.name}{named}."
+                f"left out a column of {table.full_name}: no type reads the values of {column.name}"
+                f"{of_source}."
             )
         return bool(unread)
 
-    def _reads_a_value(self, table: Table, column: str) -> bool:
-        """Whether any value of a column can be read as text."""
+    def _reads_a_value(self, table: Table, column: str, type_: str) -> bool:
+        """Whether any value of a column can be read as a type."""
         self._show_messages([table])
-        changes = self._changes({column: TEXT})
+        changes = self._changes({column: type_})
         with names_told_apart(self.spark, [column]):
-            text = self.library.call("_quote", column)
-            query = f"select 1 from ({changes}) where _cdc_error is null and {text} is not null limit 1"  # noqa: S608
+            name = self.library.call("_quote", column)
+            query = f"select 1 from ({changes}) where _cdc_error is null and {name} is not null limit 1"  # noqa: S608
             return bool(self.spark.sql(query).collect())
 
     def _show_messages(self, tables: list[Table]) -> None:
@@ -364,8 +386,8 @@ def _demote(table: Table, found: list[_Found], rejected: dict[NAME, list[str]]) 
     by_name = {its.name: its for its in found}
     for column in table.columns:
         its = by_name[column.name]
-        # What a string rejects, such as an invalid character, no other type takes.
-        if column.type != TEXT and _is_named(column, details):
+        # What a string rejects, such as an invalid character, no other type takes; the last type stays.
+        if column.type != TEXT and its.candidates[1:] and _is_named(column, details):
             its.candidates.pop(0)
             column.type, column.guess = its.candidates[0]
             demoted = True
@@ -391,6 +413,10 @@ def _candidates(row: Row, of_statement: str | None) -> Iterator[tuple[str, str |
     """Yield the types that may be declared for a column, the best one first; the last one takes any text."""
     shapes = Shapes(row["values"], {name: row[f"is_{name}"] for name in SHAPES}, row.digits, row.scale)
     guess, note = guessed(shapes), None
+    if guess != TEXT and any(shapes.counts[name] for name in OF_OWN_SCALE):
+        yield guess, SCALES_DIFFER
+        yield TEXT, None
+        return
     if row.declarable is not None:
         if of_statement is not None and _is_decimal_of_scale(of_statement, row.declarable):
             yield of_statement, None

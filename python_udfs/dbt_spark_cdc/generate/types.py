@@ -9,6 +9,9 @@ TEXT = "string"
 # The room that a guessed decimal has at least.
 DIGITS, SCALE = 20, 4
 MOST_DIGITS = 38
+# Debezium's decimals with a scale in each value: NUMBER of Oracle, whose values are mostly whole, and numeric
+# of PostgreSQL, of which Spark's and Flink's own readers make the second type.
+OF_OWN_SCALE = ("decimal(38,0)", "decimal(38,18)")
 # The digits of their largest values.
 INTEGERS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
 
@@ -25,6 +28,8 @@ SHAPES = {
     "date": r"text rlike r'^[0-9]{4}-[0-9]{2}-[0-9]{2}$' and try_cast(text as date) is not null",
     "timestamp_ntz": f"text rlike r'{LOCAL_TIME}' and try_cast(text as timestamp_ntz) is not null",
     "timestamp": f"text rlike r'{INSTANT}' and try_cast(text as timestamp) is not null",
+    OF_OWN_SCALE[0]: r"""text rlike r'^\{"scale":(?:0|-[0-9]+),"value":"[A-Za-z0-9+/]+={0,2}"\}$'""",
+    OF_OWN_SCALE[1]: r"""text rlike r'^\{"scale":[1-9][0-9]*,"value":"[A-Za-z0-9+/]+={0,2}"\}$'""",
 }
 
 
@@ -46,6 +51,8 @@ def guessed(shapes: Shapes) -> str:
     found = {shape for shape, count in shapes.counts.items() if count}
     if shapes.values == 0 or sum(shapes.counts.values()) < shapes.values:
         return TEXT
+    if found == set(OF_OWN_SCALE):
+        return OF_OWN_SCALE[1]
     if len(found) == 1 and found != {"decimal"}:
         return found.pop()
     return _decimal(shapes.digits, shapes.scale) if found <= {"bigint", "decimal"} else TEXT

@@ -23,6 +23,7 @@ from dbt_spark_cdc.generate.files import project_files
 from dbt_spark_cdc.generate.plan import (
     DOES_NOT_FIT,
     ONLY_NULLS,
+    SCALES_DIFFER,
     SHARDS_DIFFER,
     Column,
     Plan,
@@ -30,7 +31,7 @@ from dbt_spark_cdc.generate.plan import (
     differs_in_case,
     in_order,
 )
-from dbt_spark_cdc.generate.types import holds, joined
+from dbt_spark_cdc.generate.types import OF_OWN_SCALE, holds, joined
 
 STATE = "spark_cdc_plan.json"
 
@@ -148,6 +149,8 @@ def _merged_column(table: Table, old: Column, new: Column, notices: list[str]) -
     if old.guess is None and new.guess not in (DOES_NOT_FIT, SHARDS_DIFFER):
         # The last messages named the type; if it no longer fits, rows are rejected.
         return old
+    if old.guess == new.guess == SCALES_DIFFER:
+        return max(old, new, key=lambda column: OF_OWN_SCALE.index(column.type))
     type_ = joined(old.type, new.type)
     for column in sorted((new, old), key=lambda column: column.guess is not None):
         if column.type == type_:

@@ -37,8 +37,8 @@ regexp_replace(
 {#-
     True if from_json could change the text of a number: one with a point or an exponent, or -0, without quotes. It is true for
     each message with such a number, and for some texts that look like one, as `"from [1.5"` does; to read these in quotes costs
-    time only. A number of an object follows a colon, a comma or a bracket, and the colon follows a quote or blanks: 12:30:00.5 is
-    a time in a text. To read each text to its end would take ten times as long.
+    time only. A number of an object follows a colon, a comma or a bracket. The colon follows a quote or blanks: one that follows a
+    digit stands in a text, as in 12:30:00.5, and is left out so that times cost no time.
 -#}
 {%- macro _may_hold_fractions(value) -%}
     {{- return(value ~ " rlike r'[:,\\[](?<![0-9]:)\\s*+(?:-0|-?[0-9]++[.eE])'") -}}

@@ -12,7 +12,12 @@
     {{- return(properties) -}}
 {%- endmacro -%}
 
+{#- What the properties say was read; none if somebody deleted one of them: then all changes are read again. -#}
 {%- macro _read_before(properties) -%}
+    {%- set needed = ['spark_cdc.read_loaded_at', 'spark_cdc.read_count', 'spark_cdc.read_truncates'] -%}
+    {%- if needed | reject('in', properties) | list -%}
+        {{- return(none) -}}
+    {%- endif -%}
     {{- return({
         'loaded_at': properties['spark_cdc.read_loaded_at'] | int, 'count': properties['spark_cdc.read_count'] | int,
         'truncates': properties['spark_cdc.read_truncates'] | int, 'last_sequence': properties.get('spark_cdc.last_sequence'),

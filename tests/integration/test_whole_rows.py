@@ -186,6 +186,15 @@ def test_behind_a_commit_of_another_all_is_read_and_looked_for_anew(project: Pro
     assert last_sequence(lake) == last
     assert lake.rows(f"select id from {SCHEMA}.current_things where id = 2")
 
+    # A property that is missing is no commit, so that the others seem to be valid.
+    properties = f"show tblproperties {SCHEMA}.current_things"
+    before = lake.rows(properties)
+    for name in ("read_loaded_at", "read_count", "read_truncates"):
+        lake.spark.sql(f"alter table {SCHEMA}.current_things unset tblproperties ('spark_cdc.{name}')")
+        project.run()
+        after = lake.rows(properties)
+        assert [row["key"] for row in after] == [row["key"] for row in before]
+
 
 def test_a_batch_of_more_keys_than_a_merge_lists(
     lake: Lake, new_project: Callable[..., Project], written: list[str]

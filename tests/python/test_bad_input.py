@@ -1271,7 +1271,7 @@ def test_values_fit_exactly_or_are_errors(
         ("text", '{"12:30":-0}', '{"12:30":-0}'),
         ("text", '{"7" :1E5}', '{"7":1E5}'),
         ("text", "100", "100"),
-        # Texts that look like numbers: what is in the text stays, and a number beside it is found.
+        # Texts that look like numbers: what is in the text stays, and a number elsewhere is found.
         ("text", '"from [1.5, -0 at 12:30:00.5"', "from [1.5, -0 at 12:30:00.5"),
         ("text", r'"\\\":[1.5]"', r"\":[1.5]"),
         ("text", '":1.5","note":1.50', ":1.5"),

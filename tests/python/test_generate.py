@@ -42,6 +42,9 @@ PAGE = "docs/how-to/generate-models.md"
 # ---- types and keys that no message names: no Spark
 
 
+OWN_WHOLE, OWN_SCALES = ("decimal(38,0)", SCALES_DIFFER), ("decimal(38,18)", SCALES_DIFFER)
+
+
 @pytest.mark.parametrize(
     ("counts", "values", "digits", "scale", "expected"),
     [
@@ -255,6 +258,8 @@ def test_routes_choose_rename_merge_and_override(tmp_path: Path, library: Any) -
     ]
     tables[1].columns[1] = Column(name="note", type="int")
     tables[1].columns.append(Column(name="extra", type="date"))
+    for shard, (type_, guess) in zip(tables, (OWN_WHOLE, OWN_SCALES), strict=False):
+        shard.columns.append(Column(name="price", type=type_, guess=guess))
     found = routes(
         tmp_path,
         r"""
@@ -276,7 +281,7 @@ def test_routes_choose_rename_merge_and_override(tmp_path: Path, library: Any) -
         True,
     )
     assert [(c.name, c.type, c.guess) for c in orders.columns] == [
-        ("id", "bigint", None), ("note", "string", "the types of the shards differ"), ("extra", "date", None),
+        ("id", "bigint", None), ("note", "string", "the types of the shards differ"), ("price", *OWN_SCALES), ("extra", "date", None),
     ]  # fmt: skip
     assert orders.description == "All shards of the orders."
     assert (customers.name, customers.model) == ("customers", "")
@@ -558,19 +563,16 @@ def test_a_guess_becomes_wider_and_a_named_type_stays(project: Path) -> None:
         (("date", None), ("timestamp_ntz", None), ("date", None), True),
         (("bigint", None), ("decimal(12,2)", None), ("bigint", None), True),
         (("int", None), ("string", SHARDS_DIFFER), ("string", SHARDS_DIFFER), False),
-        (
-            ("decimal(38,18)", SCALES_DIFFER),
-            ("decimal(38,0)", SCALES_DIFFER),
-            ("decimal(38,18)", SCALES_DIFFER),
-            False,
-        ),
-        (
-            ("decimal(38,0)", SCALES_DIFFER),
-            ("decimal(38,18)", SCALES_DIFFER),
-            ("decimal(38,18)", SCALES_DIFFER),
-            False,
-        ),
-        (("decimal(38,0)", SCALES_DIFFER), ("string", None), ("string", None), False),
+        (OWN_SCALES, OWN_WHOLE, OWN_SCALES, False),
+        (OWN_WHOLE, OWN_SCALES, OWN_SCALES, False),
+        (OWN_WHOLE, OWN_WHOLE, OWN_WHOLE, False),
+        (OWN_WHOLE, ("decimal(10,2)", None), OWN_SCALES, False),
+        (("decimal(10,2)", None), OWN_WHOLE, OWN_SCALES, False),
+        (OWN_WHOLE, ("string", None), ("string", None), False),
+        (("boolean", NO_TYPE), OWN_WHOLE, ("string", SCALES_DIFFER), False),
+        (("string", SCALES_DIFFER), OWN_WHOLE, ("string", SCALES_DIFFER), False),
+        (("string", ONLY_NULLS), OWN_WHOLE, OWN_WHOLE, False),
+        (("string", None), OWN_WHOLE, ("string", None), True),
     ],
 )
 def test_a_type_of_two_runs_rejects_no_value_of_either(
@@ -996,7 +998,7 @@ DEBEZIUM_MESSAGE = json.dumps({
         (["{}"], ["--landing", "a.b"], "option --landing must be small letters, digits and underscores; got `a.b`."),
         (["{}"], ["--topics", "a["], "option --topics must be a topic or a regular expression; got `a[`: unterminated character set"),
         (["{}"], ["--topics", " "], "option --topics must be a topic or a regular expression; got an empty text."),
-        (["{}"], ["--topics", "a", "--topics", "b.*"], "option --topics must fit topics of the messages; got a, b.*, and no message in "),
+        (['{"topic": "c", "offset": 0, "value": "{}"}'], ["--topics", "a", "--topics", "b.*"], "option --topics must fit topics of the messages; got a, b.*, and no message in "),
         (["{}"], ["--landing", "raw_shop", "--raw-table", "raw"], "options --landing and --raw-table must not be given together"),
     ],
 )  # fmt: skip
@@ -1077,6 +1079,13 @@ def test_topics_of_two_formats_are_two_runs(project: Path, tmp_path: Path) -> No
             assert done.exit_code == 0, done.output
         assert done.stdout == ""
         assert call in (project / f"models/staging/{source}/stg_{source}__messages.sql").read_text()
+    done = run(project, file, "--source", "shop", "--topics", "m", "--topics", "n")
+    assert done.exit_code == 0, done.output
+    assert "stg_shop__messages now reads the topics m, n; before it read the topics m. " in done.stderr
+    # A line without a topic has none that an option could name.
+    bare = tmp_path / "bare.jsonl"
+    bare.write_text(maxwell({"id": 1}))
+    assert run(project, bare, "--source", "shop").exit_code == 0
     # Canal and others write this alike: it may not be left out.
     land(m=maxwell({"id": 1}), c=CANAL_MESSAGE)
     done = run(project, file, "--source", "new")
@@ -1086,10 +1095,8 @@ def test_topics_of_two_formats_are_two_runs(project: Path, tmp_path: Path) -> No
 
 def debezium_lines(columns: dict[str, dict[str, Any]], *rows: dict[str, Any]) -> str:
     """Write rows of a table as messages of Debezium with their schemas; each has the key `id`."""
-    fields = [
-        {"type": "string", "field": "id"},
-        *({"field": name} | type_ for name, type_ in columns.items()),
-    ]
+    columns = {"id": {"type": "string"}, **columns}
+    fields = [{"field": name, **type_} for name, type_ in columns.items()]
     schema = {"type": "struct", "fields": [{"type": "struct", "field": "after", "fields": fields}]}
     event = json.loads(DEBEZIUM_MESSAGE)
     event["source"]["ts_ms"] = 1700000000123
@@ -1137,30 +1144,45 @@ def test_a_decimal_too_long_for_spark_does_not_cost_the_rows(project: Path, tmp_
 
 
 @pytest.mark.usefixtures("spark")
-@pytest.mark.parametrize("has_schema", [True, False])
-def test_decimals_with_scales_of_their_own(has_schema: bool, project: Path, tmp_path: Path) -> None:
+def test_a_key_with_a_decimal_too_long_for_spark_keeps_its_type(project: Path, tmp_path: Path) -> None:
+    decimal = {"type": "bytes", "name": "org.apache.kafka.connect.data.Decimal", "parameters": {"scale": "0"}}
+    file = tmp_path / "shop.jsonl"
+    file.write_text(debezium_lines({"id": decimal}, {"id": base64_of(10**6)}, {"id": base64_of(10**50)}))
+    done = run(project, file, "--source", "shop")
+    assert done.exit_code == 0, done.output
+    assert "rows whose id does not fit the source's type, decimal(38,0), are rejected." in done.stderr
+    assert "columns={'id': 'decimal(38,0)'})" in (project / CHANGES).read_text()
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("name", ["io.debezium.data.VariableScaleDecimal", None])
+def test_decimals_with_scales_of_their_own(name: str | None, project: Path, tmp_path: Path) -> None:
     """So Debezium writes numeric of PostgreSQL, and NUMBER of Oracle, without a scale."""
-    named = {"type": "struct", "name": "io.debezium.data.VariableScaleDecimal"}
-    other = {"type": "struct"}
 
     def value(number: int, scale: int) -> dict[str, Any]:
         return {"scale": scale, "value": base64_of(number)}
 
+    type_ = {"type": "struct", "name": name}
+    json_text = {"type": "string", "name": "io.debezium.data.Json"}
     file = tmp_path / "shop.jsonl"
     file.write_text(
         debezium_lines(
-            dict.fromkeys(("amount", "number", "huge"), named if has_schema else other),
+            {"amount": type_, "number": type_, "huge": type_, "empty": type_, "text": json_text},
             {"id": "a", "amount": value(-1250, 2), "number": value(7, 0), "huge": value(10**40, 0)},
-            {"id": "b", "amount": value(1, 18), "number": value(7, -3), "huge": value(1, 1)},
-            {"id": "c", "amount": value(12, 0), "number": None, "huge": value(1, 1)},
+            {"id": "b", "amount": value(1, 18), "number": value(7, -3), "huge": value(1, 1), "empty": None},
+            {"id": "c", "amount": value(12, 0), "number": None, "text": json.dumps(value(1, 1))},
         )
     )
     done = run(project, file, "--source", "shop")
     assert done.exit_code == 0, done.output
     changes = (project / CHANGES).read_text()
-    for column in ("'amount': 'decimal(38,18)'", "'number': 'decimal(38,0)'", "'huge': 'string'"):
-        assert column in changes
-    assert "-- a guess: amount, number (each value has a scale of its own)\n" in changes
+    found = dict(re.findall(r"'(\w+)': '([^']+)'", changes))
+    assert found == {
+        "id": "string", "amount": "decimal(38,18)", "number": "decimal(38,0)", "huge": "string", "empty": "string",
+        "text": "string",
+    }  # fmt: skip
+    assert "amount, number, huge (each value has a scale of its own)" in changes
+    assert "empty (no message has a value)" in changes
 
 
 @pytest.mark.usefixtures("spark")

@@ -37,7 +37,7 @@ from dbt_spark_cdc.spark_of_command import spark_of_command
     metavar="TOPIC",
     multiple=True,
     help="Only messages of this topic, or of topics that a regular expression fits, such as 'shop[.].*'. "
-    "Give it again for more. A later run for the source need not name them.",
+    "Give it again for more. A later run without it keeps them.",
 )
 @click.option(
     "--format",

@@ -77,7 +77,9 @@ class Generator:
     def topics(self, sources: Sequence[Source], names: Sequence[str]) -> Topics:
         """Find the format of the topics in files; raises UsageError."""
         messages = [m for source in sources for m in read_messages(source.topic, source.data)]
-        return self._topics([m for m in messages if self._is_asked(m.topic)], ", ".join(names))
+        # A line that is a bare value has the name of its file in place of a topic.
+        asked = [m for m in messages if not m.names_topic or self._is_asked(m.topic)]
+        return self._topics(asked, ", ".join(names))
 
     def topics_of_raw_table(self, profiles_dir: Path | None, dbt_target: str | None, limit: int) -> Topics:
         """Find the format of the topics in the raw table; raises UsageError."""

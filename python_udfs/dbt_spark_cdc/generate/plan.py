@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from pydantic import BaseModel, ConfigDict, Field
 
 from dbt_spark_cdc.decode import UsageError
+from dbt_spark_cdc.generate.types import OF_OWN_SCALE, is_exact_number
 from dbt_spark_cdc.message_text import STAR, is_pattern, matches_star
 
 # Why a type is a guess.
@@ -40,6 +41,18 @@ class Column(_Part):
     def shown_guess(self) -> str | None:
         """The guess that a reader has to know: a text that no message gives a type is one in any case."""
         return None if self.type == "string" and self.guess == NO_TYPE else self.guess
+
+
+def of_own_scale(one: Column, other: Column) -> Column | None:
+    """Return the first column with a type for both, if both are numbers and one has a scale in each value.
+
+    A row with a number that does not fit is rejected; as a `string` the column would hold no number at all.
+    """
+    types = {one.type, other.type}
+    if SCALES_DIFFER not in (one.guess, other.guess) or not all(map(is_exact_number, types)):
+        return None
+    whole, fraction = OF_OWN_SCALE
+    return one.model_copy(update={"type": whole if types == {whole} else fraction, "guess": SCALES_DIFFER})
 
 
 class Table(_Part):

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 MESSAGES = "generate_messages"
 # As `decode`: tables with few columns share a query, because each query costs a second.
 COLUMNS_OF_A_QUERY = 60
+# What Debezium's schema names a decimal that has a scale in each value; where types have no names, a struct.
+WITH_OWN_SCALE = ("io.debezium.data.VariableScaleDecimal", "struct")
 # What dbt would run in a YAML file: a name of a message is never code.
 JINJA = re.compile(r"\{[{%#]|^\s*(?:env_var|ref|var|source|doc)\s*\(.+\)\s*$", re.DOTALL)
 NAMES = "database_name, schema_name, table_name"
@@ -161,7 +163,7 @@ class Reader:
         if len(tables) > 1 or len(its) > 1:
             raise UsageError(
                 "the messages must be one topic of one table if the messages name no table; got the topics "
-                f"{_shortened(its)}. Land each topic in a raw table of its own, and run the command for each."
+                f"{_shortened(its)}. Run the command once for each, with a --source of its own and --topics."
             )
         # Kafka Connect names a table's topic prefix.database.table.
         unnamed[0].model = model_name(its[0].rsplit(".", 1)[-1])
@@ -280,16 +282,16 @@ class Reader:
         pending = tables
         for _ in range(ROUNDS):
             rejected = self._rejected(pending)
-            pending = [table for table in pending if self._is_changed(table, found[_name(table)], rejected)]
+            pending = [table for table in pending if self._retype(table, found[_name(table)], rejected)]
             if not pending:
                 return
 
-    def _is_changed(self, table: Table, found: list[_Found], rejected: dict[NAME, list[str]]) -> bool:
-        """Whether columns that reject a value were left out or got another type that may reject one."""
-        is_left_out = self._leave_out(table, found, rejected)
+    def _retype(self, table: Table, found: list[_Found], rejected: dict[NAME, list[str]]) -> bool:
+        """Give columns that reject a value another type, or leave them out; True if more may follow."""
+        is_left_out = self._settle_unread(table, found, rejected)
         return _demote(table, found, rejected) or is_left_out
 
-    def _leave_out(self, table: Table, found: list[_Found], rejected: dict[NAME, list[str]]) -> bool:
+    def _settle_unread(self, table: Table, found: list[_Found], rejected: dict[NAME, list[str]]) -> bool:
         """Leave out columns of which not even a text reads a value; True if there are any.
 
         The rows keep the other columns. If a text reads some values, rows with other values are rejected. So
@@ -299,7 +301,7 @@ class Reader:
         details = rejected.get(_name(table), ())
         unread = [
             column for column in table.columns
-            if (column.type, column.guess) == (TEXT, DOES_NOT_FIT) and column.name not in table.key
+            if (column.type, column.guess) == (TEXT, DOES_NOT_FIT)
             and _is_named(column, details) and not self._reads_a_value(table, column.name, TEXT)
         ]  # fmt: skip
         named = {its.name: its.named for its in found}
@@ -312,6 +314,7 @@ class Reader:
                     f"{table.full_name}: rows whose {column.name} does not fit the source's type, {type_}, "
                     "are rejected."
                 )
+        unread = [column for column in unread if column.name not in table.key]
         if len(unread) == len(table.columns):
             return False
         for column in unread:
@@ -413,9 +416,14 @@ def _candidates(row: Row, of_statement: str | None) -> Iterator[tuple[str, str |
     """Yield the types that may be declared for a column, the best one first; the last one takes any text."""
     shapes = Shapes(row["values"], {name: row[f"is_{name}"] for name in SHAPES}, row.digits, row.scale)
     guess, note = guessed(shapes), None
-    if guess != TEXT and any(shapes.counts[name] for name in OF_OWN_SCALE):
-        yield guess, SCALES_DIFFER
-        yield TEXT, None
+    may_have_own_scale = row.source_type in WITH_OWN_SCALE
+    # A column that the source calls JSON may hold such objects, too.
+    if (may_have_own_scale or row.source_type is None) and any(shapes.counts[name] for name in OF_OWN_SCALE):
+        yield from [(guess, SCALES_DIFFER)] if guess != TEXT else []
+        yield TEXT, SCALES_DIFFER
+        return
+    if may_have_own_scale and row["values"] == 0:
+        yield TEXT, ONLY_NULLS
         return
     if row.declarable is not None:
         if of_statement is not None and _is_decimal_of_scale(of_statement, row.declarable):

@@ -14,7 +14,15 @@ from ruamel.yaml.error import YAMLError
 
 from dbt_spark_cdc.decode import UsageError
 from dbt_spark_cdc.decode.files import spellings
-from dbt_spark_cdc.generate.plan import SHARDS_DIFFER, Column, Table, differs_in_case, in_order, model_name
+from dbt_spark_cdc.generate.plan import (
+    SHARDS_DIFFER,
+    Column,
+    Table,
+    differs_in_case,
+    in_order,
+    model_name,
+    of_own_scale,
+)
 from dbt_spark_cdc.generate.types import TEXT
 from dbt_spark_cdc.macros import CompilerError, MacroLibrary
 from dbt_spark_cdc.message_text import STAR
@@ -171,6 +179,9 @@ def _merged(shards: list[Table], found: Sequence[Table], route: Route, notices: 
         known = columns.setdefault(column.name.lower(), column.model_copy())
         if known.name != column.name:
             notices.append(differs_in_case(column.name, known.name, merged))
+            continue
+        if (number := of_own_scale(known, column)) is not None:
+            columns[column.name.lower()] = number
             continue
         if known.type != column.type:
             known.type, known.guess = TEXT, SHARDS_DIFFER

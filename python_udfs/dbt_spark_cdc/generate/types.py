@@ -99,6 +99,10 @@ def joined(before: str, now: str) -> str:
     return f"decimal({whole + scale},{scale})" if whole + scale <= MOST_DIGITS else TEXT
 
 
+def is_exact_number(text: str) -> bool:
+    return _parts(text) is not None
+
+
 def _parts(text: str) -> tuple[int, int] | None:
     """Return how many digits a number has before and after the point; None if it is no exact number."""
     if text in INTEGERS:

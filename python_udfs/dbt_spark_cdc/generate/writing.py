@@ -30,8 +30,9 @@ from dbt_spark_cdc.generate.plan import (
     Table,
     differs_in_case,
     in_order,
+    of_own_scale,
 )
-from dbt_spark_cdc.generate.types import OF_OWN_SCALE, holds, joined
+from dbt_spark_cdc.generate.types import holds, joined
 
 STATE = "spark_cdc_plan.json"
 
@@ -112,7 +113,16 @@ def merged(
         table for identity, table in known.items() if identity not in gone and not _is_shard(table, tables)
     ]
     tables.sort(key=in_order)
+    if before.topics != now.topics:
+        notices.append(
+            f"{now.messages_model} now reads {_topics(now)}; before it read {_topics(before)}. "
+            "--topics names all topics of a source."
+        )
     return now.model_copy(update={"tables": tables, "has_headers": now.has_headers or before.has_headers})
+
+
+def _topics(plan: Plan) -> str:
+    return f"the topics {', '.join(plan.topics)}" if plan.topics else "all topics"
 
 
 def _is_shard(table: Table, others: Sequence[Table]) -> bool:
@@ -141,21 +151,27 @@ def _merged_column(table: Table, old: Column, new: Column, notices: list[str]) -
         if not old.is_of_route and holds(new.type, old.type):
             return new
         if new.guess is None and (old.is_of_route or not holds(old.type, new.type)) and old.type != new.type:
-            notices.append(
-                f"{table.full_name}: its column {old.name} keeps the type {old.type}; these messages ask for "
-                f"{new.type}. A route gives it another type."
-            )
+            notices.append(_keeps(table, old, new))
         return old
+    if (number := of_own_scale(new, old)) is not None:
+        return number
     if old.guess is None and new.guess not in (DOES_NOT_FIT, SHARDS_DIFFER):
         # The last messages named the type; if it no longer fits, rows are rejected.
+        if new.guess == SCALES_DIFFER:
+            notices.append(_keeps(table, old, new))
         return old
-    if old.guess == new.guess == SCALES_DIFFER:
-        return max(old, new, key=lambda column: OF_OWN_SCALE.index(column.type))
     type_ = joined(old.type, new.type)
     for column in sorted((new, old), key=lambda column: column.guess is not None):
         if column.type == type_:
             return column
     return new.model_copy(update={"type": type_, "guess": new.guess or old.guess})
+
+
+def _keeps(table: Table, old: Column, new: Column) -> str:
+    return (
+        f"{table.full_name}: its column {old.name} keeps the type {old.type}; these messages ask for "
+        f"{new.type}. A route gives it another type."
+    )
 
 
 def outcome(project: Path, state: State, plan: Plan, overwrite: bool) -> Outcome:

@@ -187,6 +187,7 @@ KINDS = (
     Column("body", types("text", "longtext"), texts(500)),
     Column("picture", types("bytea", "blob"), one_of(b"", b"\xff\x00", bytes(range(256)))),
     Column("huge", types("numeric(38,30)", "decimal(65,30)"), one_of(Decimal(0), Decimal("1.50"), Decimal("-1e-30"), Decimal("12345678.000000000000000000000000000001"))),
+    Column("price", {"pg": "numeric"}, one_of(Decimal(0), Decimal("1.50"), Decimal("1E+5"), Decimal("-12345678901234567890.000000000000000001"))),
     Column("pause", {"pg": "interval"}, one_of(timedelta(0), timedelta(days=40, microseconds=1), timedelta(seconds=-1))),
     Column("numbers", {"pg": "int[]"}, one_of([], [1, None, -3], [2147483647])),
     Column("names", {"pg": "text[]"}, one_of([], ["a", None, 'b "c", {d}'], ["null", ""])),

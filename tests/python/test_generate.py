@@ -258,8 +258,11 @@ def test_routes_choose_rename_merge_and_override(tmp_path: Path, library: Any) -
     ]
     tables[1].columns[1] = Column(name="note", type="int")
     tables[1].columns.append(Column(name="extra", type="date"))
-    for shard, (type_, guess) in zip(tables, (OWN_WHOLE, OWN_SCALES), strict=False):
-        shard.columns.append(Column(name="price", type=type_, guess=guess))
+    for shard, types in zip(
+        tables, ((OWN_WHOLE, ("string", ONLY_NULLS)), (("bigint", None), OWN_SCALES)), strict=False
+    ):
+        for name, (type_, guess) in zip(("number", "price"), types, strict=True):
+            shard.columns.append(Column(name=name, type=type_, guess=guess))
     found = routes(
         tmp_path,
         r"""
@@ -281,7 +284,8 @@ def test_routes_choose_rename_merge_and_override(tmp_path: Path, library: Any) -
         True,
     )
     assert [(c.name, c.type, c.guess) for c in orders.columns] == [
-        ("id", "bigint", None), ("note", "string", "the types of the shards differ"), ("price", *OWN_SCALES), ("extra", "date", None),
+        ("id", "bigint", None), ("note", "string", "the types of the shards differ"), ("number", *OWN_WHOLE),
+        ("price", *OWN_SCALES), ("extra", "date", None),
     ]  # fmt: skip
     assert orders.description == "All shards of the orders."
     assert (customers.name, customers.model) == ("customers", "")
@@ -564,9 +568,12 @@ def test_a_guess_becomes_wider_and_a_named_type_stays(project: Path) -> None:
         (("bigint", None), ("decimal(12,2)", None), ("bigint", None), True),
         (("int", None), ("string", SHARDS_DIFFER), ("string", SHARDS_DIFFER), False),
         (OWN_SCALES, OWN_WHOLE, OWN_SCALES, False),
-        (OWN_WHOLE, OWN_SCALES, OWN_SCALES, False),
+        (OWN_WHOLE, OWN_SCALES, OWN_SCALES, True),
         (OWN_WHOLE, OWN_WHOLE, OWN_WHOLE, False),
-        (OWN_WHOLE, ("decimal(10,2)", None), OWN_SCALES, False),
+        (OWN_WHOLE, ("bigint", None), OWN_WHOLE, False),
+        (("bigint", None), OWN_WHOLE, OWN_WHOLE, False),
+        (("decimal(38,30)", None), OWN_SCALES, OWN_SCALES, True),
+        (OWN_WHOLE, ("decimal(10,2)", None), OWN_SCALES, True),
         (("decimal(10,2)", None), OWN_WHOLE, OWN_SCALES, False),
         (OWN_WHOLE, ("string", None), ("string", None), False),
         (("boolean", NO_TYPE), OWN_WHOLE, ("string", SCALES_DIFFER), False),
@@ -575,7 +582,7 @@ def test_a_guess_becomes_wider_and_a_named_type_stays(project: Path) -> None:
         (("string", None), OWN_WHOLE, ("string", None), True),
     ],
 )
-def test_a_type_of_two_runs_rejects_no_value_of_either(
+def test_a_type_of_two_runs_holds_the_values_of_both_or_it_is_said(
     old: tuple[str, str | None],
     new: tuple[str, str | None],
     expected: tuple[str, str | None],
@@ -1082,6 +1089,10 @@ def test_topics_of_two_formats_are_two_runs(project: Path, tmp_path: Path) -> No
     done = run(project, file, "--source", "shop", "--topics", "m", "--topics", "n")
     assert done.exit_code == 0, done.output
     assert "stg_shop__messages now reads the topics m, n; before it read the topics m. " in done.stderr
+    again = run(
+        project, file, "--source", "shop", "--topics", "n", "--topics", "m", "--topics", "m", "--check"
+    )
+    assert (again.exit_code, again.stdout) == (0, "")
     # A line without a topic has none that an option could name.
     bare = tmp_path / "bare.jsonl"
     bare.write_text(maxwell({"id": 1}))

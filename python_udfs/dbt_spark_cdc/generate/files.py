@@ -168,7 +168,7 @@ sources:
         warn_after: {{count: 1, period: day}}
     tables:
       - name: {_scalar(plan.raw_table)}
-        description: One row for each message, in the format {plan.format}.
+        description: One row for each message{"" if plan.topics else f", in the format {plan.format}"}.
 """
 
 

@@ -72,7 +72,10 @@ class Generator:
         for topic in target.topics:
             _require_topic(topic)
         before = self.state.sources.get(target.source)
-        self.asked_topics = list(target.topics) or (before.topics if before else [])
+        self.asked_topics = list(dict.fromkeys(target.topics))
+        noted = before.topics if before else []
+        if not self.asked_topics or set(self.asked_topics) == set(noted):
+            self.asked_topics = noted
 
     def topics(self, sources: Sequence[Source], names: Sequence[str]) -> Topics:
         """Find the format of the topics in files; raises UsageError."""
@@ -99,9 +102,10 @@ class Generator:
 
     def _topics(self, messages: list[Message], origin: str, has_headers: bool = False) -> Topics:
         if self.asked_topics and not messages:
+            noted = "" if self.target.topics else " of an earlier run"
             raise UsageError(
-                f"option --topics must fit topics of the messages; got {', '.join(self.asked_topics)}, and "
-                f"no message in {origin} has such a topic."
+                f"option --topics must fit topics of the messages; got {', '.join(self.asked_topics)}"
+                f"{noted}, and no message in {origin} has such a topic."
             )
         return topics(self.writers, messages, origin, has_headers)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from collections import Counter
@@ -10,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pydantic import BaseModel, ConfigDict, Field
 
 from dbt_spark_cdc.decode import UsageError
-from dbt_spark_cdc.generate.types import OF_OWN_SCALE, is_exact_number
+from dbt_spark_cdc.generate.types import OF_OWN_SCALE, TEXT, is_exact_number, joined
 from dbt_spark_cdc.message_text import STAR, is_pattern, matches_star
 
 # Why a type is a guess.
@@ -43,16 +44,18 @@ class Column(_Part):
         return None if self.type == "string" and self.guess == NO_TYPE else self.guess
 
 
-def of_own_scale(one: Column, other: Column) -> Column | None:
-    """Return the first column with a type for both, if both are numbers and one has a scale in each value.
+def of_own_scale(columns: Sequence[Column]) -> Column | None:
+    """Return the first column with a type for all, if all are numbers and one has a scale in each value.
 
-    A row with a number that does not fit is rejected; as a `string` the column would hold no number at all.
+    If no type holds all of them, rows with numbers that do not fit are rejected; as a `string` the column
+    would hold no number at all.
     """
-    types = {one.type, other.type}
-    if SCALES_DIFFER not in (one.guess, other.guess) or not all(map(is_exact_number, types)):
+    numbers = [column.type for column in columns]
+    if not any(column.guess == SCALES_DIFFER for column in columns) or not all(map(is_exact_number, numbers)):
         return None
-    whole, fraction = OF_OWN_SCALE
-    return one.model_copy(update={"type": whole if types == {whole} else fraction, "guess": SCALES_DIFFER})
+    type_ = functools.reduce(joined, numbers)
+    type_ = OF_OWN_SCALE[1] if type_ == TEXT else type_
+    return columns[0].model_copy(update={"type": type_, "guess": SCALES_DIFFER})
 
 
 class Table(_Part):

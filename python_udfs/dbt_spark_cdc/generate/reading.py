@@ -307,7 +307,9 @@ class Reader:
         named = {its.name: its.named for its in found}
         for column in unread.copy():
             type_ = named[column.name]
-            if type_ is not None and type_ != TEXT and self._reads_a_value(table, column.name, type_):
+            if type_ in (None, TEXT):
+                continue
+            if column.name in table.key or self._reads_a_value(table, column.name, type_):
                 unread.remove(column)
                 column.type, column.guess = type_, None
                 self.notices.append(
@@ -416,15 +418,17 @@ def _candidates(row: Row, of_statement: str | None) -> Iterator[tuple[str, str |
     """Yield the types that may be declared for a column, the best one first; the last one takes any text."""
     shapes = Shapes(row["values"], {name: row[f"is_{name}"] for name in SHAPES}, row.digits, row.scale)
     guess, note = guessed(shapes), None
-    may_have_own_scale = row.source_type in WITH_OWN_SCALE
-    # A column that the source calls JSON may hold such objects, too.
-    if (may_have_own_scale or row.source_type is None) and any(shapes.counts[name] for name in OF_OWN_SCALE):
-        yield from [(guess, SCALES_DIFFER)] if guess != TEXT else []
-        yield TEXT, SCALES_DIFFER
+    has_own_scale = any(shapes.counts[name] for name in OF_OWN_SCALE)
+    if row.source_type in WITH_OWN_SCALE and (has_own_scale or row["values"] == 0):
+        note = SCALES_DIFFER if has_own_scale else ONLY_NULLS
+        yield from [(guess, note)] if guess != TEXT else []
+        yield TEXT, note
         return
-    if may_have_own_scale and row["values"] == 0:
-        yield TEXT, ONLY_NULLS
-        return
+    if has_own_scale and guess != TEXT and row.source_type is None:
+        yield guess, SCALES_DIFFER
+    if has_own_scale:
+        # Not as numbers: of a column that the source calls JSON such an object is a value.
+        guess = TEXT
     if row.declarable is not None:
         if of_statement is not None and _is_decimal_of_scale(of_statement, row.declarable):
             yield of_statement, None

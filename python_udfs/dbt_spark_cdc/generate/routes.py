@@ -15,6 +15,7 @@ from ruamel.yaml.error import YAMLError
 from dbt_spark_cdc.decode import UsageError
 from dbt_spark_cdc.decode.files import spellings
 from dbt_spark_cdc.generate.plan import (
+    ONLY_NULLS,
     SHARDS_DIFFER,
     Column,
     Table,
@@ -174,20 +175,26 @@ def _merged(shards: list[Table], found: Sequence[Table], route: Route, notices: 
             f"different ones; got {'; '.join(', '.join(key) or 'none' for key in sorted(keys))}."
         )
     merged.key = list(shards[-1].key)
-    columns: dict[str, Column] = {}
+    columns: dict[str, list[Column]] = {}
     for column in (column for table in shards for column in table.columns):
-        known = columns.setdefault(column.name.lower(), column.model_copy())
-        if known.name != column.name:
-            notices.append(differs_in_case(column.name, known.name, merged))
-            continue
-        if (number := of_own_scale(known, column)) is not None:
-            columns[column.name.lower()] = number
-            continue
-        if known.type != column.type:
-            known.type, known.guess = TEXT, SHARDS_DIFFER
-        known.guess = known.guess or column.guess
-    merged.columns = list(columns.values())
+        its = columns.setdefault(column.name.lower(), [column])
+        if its[0].name != column.name:
+            notices.append(differs_in_case(column.name, its[0].name, merged))
+        elif its[0] is not column:
+            its.append(column)
+    merged.columns = list(map(_of_shards, columns.values()))
     return merged
+
+
+def _of_shards(columns: Sequence[Column]) -> Column:
+    """Return the column of all shards; one in which a shard has no value takes the others' type."""
+    columns = [column for column in columns if column.guess != ONLY_NULLS] or columns
+    if (number := of_own_scale(columns)) is not None:
+        return number
+    guess = next((column.guess for column in columns if column.guess is not None), None)
+    if len({column.type for column in columns}) > 1:
+        return columns[0].model_copy(update={"type": TEXT, "guess": SHARDS_DIFFER})
+    return columns[0].model_copy(update={"guess": guess})
 
 
 def _star(names: Sequence[str | None]) -> str | None:

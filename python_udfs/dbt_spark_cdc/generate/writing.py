@@ -116,7 +116,7 @@ def merged(
     if before.topics != now.topics:
         notices.append(
             f"{now.messages_model} now reads {_topics(now)}; before it read {_topics(before)}. "
-            "--topics names all topics of a source."
+            "--topics must name every topic of the source."
         )
     return now.model_copy(update={"tables": tables, "has_headers": now.has_headers or before.has_headers})
 
@@ -153,7 +153,12 @@ def _merged_column(table: Table, old: Column, new: Column, notices: list[str]) -
         if new.guess is None and (old.is_of_route or not holds(old.type, new.type)) and old.type != new.type:
             notices.append(_keeps(table, old, new))
         return old
-    if (number := of_own_scale(new, old)) is not None:
+    if (number := of_own_scale([new, old])) is not None:
+        if not holds(number.type, old.type):
+            notices.append(
+                f"{table.full_name}: its column {old.name} becomes {number.type}, which does not hold all of "
+                f"{old.type}. A route gives it another type."
+            )
         return number
     if old.guess is None and new.guess not in (DOES_NOT_FIT, SHARDS_DIFFER):
         # The last messages named the type; if it no longer fits, rows are rejected.

@@ -74,14 +74,15 @@
                 temporaries, target_relation, 'operations', settings.file_format, operations
             ) -%}
         {%- endif -%}
+        {%- do spark_cdc._require_contract(table) -%}
         {%- call statement('main') -%}
             {{ spark_cdc._step('writing the table from', read.pending.count if read.pending else 0, 'row change') }}
             {{ spark_cdc._create_table(
                 target_relation,
-                spark_cdc._table_rows(
+                spark_cdc._in_order_of_contract(table, spark_cdc._table_rows(
                     dict(table, has_truncates=found.truncates > 0), operations, all_changes, found.inherits_values,
                     found.are_whole and found.truncates == 0
-                ),
+                )),
                 settings.file_format
             ) }}
         {%- endcall -%}

@@ -5,14 +5,8 @@
 {%- macro _with_columns_to_write(table, settings, has_pending_changes, all_changes, existing_relation) -%}
     {%- set file_format = spark_cdc._file_format(existing_relation) -%}
     {%- set stored = spark_cdc._stored_source_columns(table, existing_relation) -%}
-    {%- if config.get('contract').enforced and (has_pending_changes or table.columns | reject('in', stored) | list) -%}
-        {%- set temporaries = [] -%}
-        {%- set first_form = spark_cdc._temporary_view(temporaries, 'form', table.rows_of(
-            '(' ~ spark_cdc._key_operations(all_changes, table.key, table.columns) ~ ')', all_changes, table.key, table.columns,
-            false, table.variants, [], table.options
-        )) -%}
-        {%- do get_assert_columns_equivalent('select * from ' ~ first_form) -%}
-        {%- do spark_cdc._drop_temporaries(temporaries) -%}
+    {%- if has_pending_changes or table.columns | reject('in', stored) | list -%}
+        {%- do spark_cdc._require_contract(table) -%}
     {%- endif -%}
     {%- set found = spark_cdc._schema_differences(table.types, stored, file_format) -%}
     {%- if found.values() | select | list -%}

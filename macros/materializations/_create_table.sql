@@ -1,10 +1,6 @@
 {#- The same as dbt-spark's own `create_table_as`, which replaces a table in place only if the model itself names a format. -#}
 {%- macro _create_table(target_relation, rows, file_format) -%}
     create or replace table {{ target_relation }}
-    {%- if config.get('contract').enforced -%}
-        {%- do get_assert_columns_equivalent(rows) -%}
-        {%- set rows = get_select_subquery(rows) -%}
-    {%- endif %}
     using {{ file_format }}
     {{ options_clause() }}
     {{ spark_cdc._properties_clause(file_format) }}

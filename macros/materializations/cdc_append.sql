@@ -21,7 +21,7 @@
     {%- call statement('main') -%}
         {{ spark_cdc._step_of_log(run) }}
         {%- if is_first -%}
-            {{ spark_cdc._create_table(target_relation, sql, file_format) }}
+            {{ spark_cdc._create_table(target_relation, spark_cdc._rows_of_contract(sql), file_format) }}
         {%- elif run.state == 'nothing_new' -%}
             select 'nothing new'
         {%- else -%}

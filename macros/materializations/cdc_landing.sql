@@ -42,7 +42,11 @@
     {%- call statement('main') -%}
         {{ spark_cdc._step('landing the messages of', read.size, read.unit) }}
         {%- if is_first -%}
-            {{ spark_cdc._create_table(target_relation, sql if read.parts else spark_cdc._no_messages(read.source), file_format) }}
+            {{ spark_cdc._create_table(
+                target_relation,
+                spark_cdc._rows_of_contract(sql if read.parts else spark_cdc._no_messages(read.source)),
+                file_format
+            ) }}
         {%- elif read.parts -%}
             {{ spark_cdc._append(target_relation, sql) }}
         {%- else -%}

@@ -105,6 +105,7 @@ def files() -> dict[str, str]:
             kind, "unique_key=['id'], grants={'select': ['someone']}"
         )
         made[f"models/contract_{kind}.sql"] = model(kind)
+        made[f"models/once/short_contract_{kind}.sql"] = model(kind)
         made[f"models/once/wrong_contract_{kind}.sql"] = model(kind)
         made[f"models/documented_{kind}.sql"] = model(
             kind,
@@ -148,6 +149,9 @@ def described(kind: str) -> str:
   - name: contract_{kind}
     config: {{contract: {{enforced: true}}}}
     columns: [{yaml_columns(ours)}]
+  - name: short_contract_{kind}
+    config: {{contract: {{enforced: true}}}}
+    columns: [{yaml_columns(columns_of(kind)[::-1])}]
   - name: wrong_contract_{kind}
     config: {{contract: {{enforced: true}}}}
     columns: [{yaml_columns(wrong)}]
@@ -325,10 +329,18 @@ def test_hooks_run_once_each_in_order(stages: Stages, kind: str, stage: str, run
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_contract_that_holds_is_accepted(stages: Stages, kind: str) -> None:
-    """All columns of the table are declared, ours too."""
-    assert stages.runs["first"].statuses[f"contract_{kind}"] == "success", stages.runs["first"].messages[
-        f"contract_{kind}"
-    ]
+    """It names all columns of the table, or those alone that do not begin with `_cdc_`."""
+    first = stages.runs["first"]
+    for name in (f"contract_{kind}", f"short_contract_{kind}"):
+        assert first.statuses[name] == "success", first.messages[name]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_columns_of_a_contract_come_first(kind: str, lake: Lake) -> None:
+    found = [row["col_name"] for row in lake.rows(f"describe {SCHEMA}.short_contract_{kind}")]
+    described = [name for name, _ in columns_of(kind)[::-1]]
+    assert found[: len(described)] == described
+    assert "_cdc_offset" in found[len(described) :]
 
 
 @pytest.mark.parametrize("kind", KINDS)

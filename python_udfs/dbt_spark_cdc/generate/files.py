@@ -236,14 +236,16 @@ def _table_yaml(table: Table) -> str:
     text = f"""\
   - name: {_scalar(table.model)}
     description: {_words(what)}
+    config: {{contract: {{enforced: true}}}}
     columns:
 """
     for column in table.columns:
+        quote = "" if _PLAIN.fullmatch(column.name) else "        quote: true\n"
         text += f"""\
       - name: {_scalar(column.name)}
         description: {_words(_description(table, column.name, column.source_type, column.shown_guess))}
         data_type: {column.type.split(" from ")[0]}
-"""
+{quote}"""
     return (
         text
         + f"""\

@@ -2,8 +2,8 @@
 
 {#-
     Raises dbt's own error unless the YAML of a current or history table names its columns and their types. The types are those
-    of the changes: to have Spark tell the types of the table's query takes longer than to write a small batch. Columns of this
-    package, which begin with `_cdc_`, may be left out of the YAML.
+    of the changes: to analyze the query of the table's rows takes longer than to write a small batch. Columns of this package,
+    which begin with `_cdc_`, may be left out of the YAML.
 -#}
 {%- macro _require_contract(table) -%}
     {%- if config.get('contract').enforced -%}

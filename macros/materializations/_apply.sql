@@ -74,7 +74,7 @@
                 temporaries, target_relation, 'operations', settings.file_format, operations
             ) -%}
         {%- endif -%}
-        {%- do spark_cdc._require_contract(table) -%}
+        {%- do spark_cdc._require_contract(table, settings.file_format) -%}
         {%- call statement('main') -%}
             {{ spark_cdc._step('writing the table from', read.pending.count if read.pending else 0, 'row change') }}
             {{ spark_cdc._create_table(

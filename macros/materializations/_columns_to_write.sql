@@ -6,7 +6,7 @@
     {%- set file_format = spark_cdc._file_format(existing_relation) -%}
     {%- set stored = spark_cdc._stored_source_columns(table, existing_relation) -%}
     {%- if has_pending_changes or table.columns | reject('in', stored) | list -%}
-        {%- do spark_cdc._require_contract(table) -%}
+        {%- do spark_cdc._require_contract(table, file_format) -%}
     {%- endif -%}
     {%- set found = spark_cdc._schema_differences(table.types, stored, file_format) -%}
     {%- if found.values() | select | list -%}

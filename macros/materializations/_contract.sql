@@ -3,15 +3,19 @@
 {#-
     Raises dbt's own error unless the YAML of a current or history table names its columns and their types. The types are those
     of the changes: to analyze the query of the table's rows takes longer than to write a small batch. Columns of this package,
-    which begin with `_cdc_`, may be left out of the YAML.
+    which begin with `_cdc_`, may be left out of the YAML, and a type may be one that the lake stores as another.
 -#}
-{%- macro _require_contract(table) -%}
+{%- macro _require_contract(table, file_format) -%}
     {%- if config.get('contract').enforced -%}
         {%- set types = dict(table.types, **spark_cdc._types_of_own_columns()) -%}
         {%- set described = spark_cdc._described_columns() -%}
         {%- set columns = [] -%}
         {%- for name in table.columns_of(table.columns) if not name.startswith('_cdc_') or name in described -%}
-            {%- do columns.append('cast(null as ' ~ types[name] ~ ') as ' ~ spark_cdc._quote(name)) -%}
+            {%- set declared = (model.columns.get(name, {}).get('data_type') or '') | lower -%}
+            {%- set is_stored_so = spark_cdc._stored_type(declared, file_format) == types[name] -%}
+            {%- do columns.append(
+                'cast(null as ' ~ (declared if is_stored_so else types[name]) ~ ') as ' ~ spark_cdc._quote(name)
+            ) -%}
         {%- endfor -%}
         {%- do get_assert_columns_equivalent('select ' ~ columns | join(', ')) -%}
     {%- endif -%}

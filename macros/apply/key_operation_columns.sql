@@ -1,9 +1,20 @@
-{#- The columns of a key operation besides the source's own, in order. -#}
+{#- The columns of a key operation besides the source's own, in order, with their types. -#}
+{%- macro _key_operation_types() -%}
+    {{- return({
+        '_cdc_op': 'string',
+        '_cdc_is_deleted': 'boolean',
+        '_cdc_sequence': 'array<decimal(20,0)>',
+        '_cdc_committed_at': 'timestamp',
+        '_cdc_transaction_id': 'string',
+        '_cdc_missing_columns': 'array<string>',
+        '_cdc_topic': 'string',
+        '_cdc_partition': 'int',
+        '_cdc_offset': 'bigint',
+    }) -}}
+{%- endmacro -%}
+
 {%- macro _key_operation_columns() -%}
-    {{- return([
-        '_cdc_op', '_cdc_is_deleted', '_cdc_sequence', '_cdc_committed_at', '_cdc_transaction_id', '_cdc_missing_columns',
-        '_cdc_topic', '_cdc_partition', '_cdc_offset',
-    ]) -}}
+    {{- return(spark_cdc._key_operation_types() | list) -}}
 {%- endmacro -%}
 
 {#-

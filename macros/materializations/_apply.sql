@@ -23,6 +23,7 @@
     last_sequence  the sequence of that row's last change
     newest_is_row  whether a key's newest change may be its whole row
     valid_from     the time from which that row is valid
+    own_types      the types of the columns besides the source's and those of a key operation
     stored_columns the further columns of such a row, besides the operation that it stands for
 
     `table` is `kind` with key, columns, types, variants, options and patched of this model (`_table`); once the new changes are
@@ -59,6 +60,7 @@
     {%- set read = spark_cdc._changes_to_apply(table, all_changes, existing_relation, settings.file_format, is_first) -%}
     {%- if is_first -%}
         {%- do spark_cdc._log_state('rebuild' if rebuilt_for else 'first_build') -%}
+        {%- do spark_cdc._require_contract(table, settings.file_format) -%}
         {#-
             Rows of another source table have offsets that the changes do not have: the changes model itself compares with raw.
         -#}
@@ -74,7 +76,6 @@
                 temporaries, target_relation, 'operations', settings.file_format, operations
             ) -%}
         {%- endif -%}
-        {%- do spark_cdc._require_contract(table, settings.file_format) -%}
         {%- call statement('main') -%}
             {{ spark_cdc._step('writing the table from', read.pending.count if read.pending else 0, 'row change') }}
             {{ spark_cdc._create_table(

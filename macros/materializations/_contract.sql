@@ -7,10 +7,9 @@
 -#}
 {%- macro _require_contract(table, file_format) -%}
     {%- if config.get('contract').enforced -%}
-        {%- set types = dict(table.types, **spark_cdc._types_of_own_columns()) -%}
-        {%- set described = spark_cdc._described_columns() -%}
+        {%- set types = dict(dict(table.types, **table.own_types), **spark_cdc._key_operation_types()) -%}
         {%- set columns = [] -%}
-        {%- for name in table.columns_of(table.columns) if not name.startswith('_cdc_') or name in described -%}
+        {%- for name in table.columns_of(table.columns) if not name.startswith('_cdc_') or name in model.columns -%}
             {%- set declared = (model.columns.get(name, {}).get('data_type') or '') | lower -%}
             {%- set is_stored_so = spark_cdc._stored_type(declared, file_format) == types[name] -%}
             {%- do columns.append(
@@ -26,9 +25,8 @@
     {%- if not config.get('contract').enforced -%}
         {{- return(rows) -}}
     {%- endif -%}
-    {%- set described = spark_cdc._described_columns() -%}
-    {%- set others = table.columns_of(table.columns) | reject('in', described) | list -%}
-    {{- return('select ' ~ spark_cdc._quoted(described + others) ~ ' from (' ~ rows ~ ')') -}}
+    {%- set others = table.columns_of(table.columns) | reject('in', model.columns) | list -%}
+    {{- return('select ' ~ spark_cdc._quoted(model.columns | list + others) ~ ' from (' ~ rows ~ ')') -}}
 {%- endmacro -%}
 
 {#- The rows of a log, whose contract names all its columns. -#}
@@ -38,27 +36,4 @@
     {%- endif -%}
     {%- do get_assert_columns_equivalent(rows) -%}
     {{- return(get_select_subquery(rows)) -}}
-{%- endmacro -%}
-
-{%- macro _described_columns() -%}
-    {{- return(model.columns.values() | map(attribute='name') | list) -}}
-{%- endmacro -%}
-
-{#- The columns that this package adds to a table, with their types. -#}
-{%- macro _types_of_own_columns() -%}
-    {{- return({
-        'valid_from': 'timestamp',
-        'valid_to': 'timestamp',
-        '_cdc_op': 'string',
-        '_cdc_is_deleted': 'boolean',
-        '_cdc_sequence': 'array<decimal(20,0)>',
-        '_cdc_committed_at': 'timestamp',
-        '_cdc_transaction_id': 'string',
-        '_cdc_missing_columns': 'array<string>',
-        '_cdc_topic': 'string',
-        '_cdc_partition': 'int',
-        '_cdc_offset': 'bigint',
-        '_cdc_last_sequence': 'array<decimal(20,0)>',
-        '_cdc_resume_state': 'string',
-    }) -}}
 {%- endmacro -%}

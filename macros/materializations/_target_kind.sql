@@ -10,6 +10,7 @@
             'last_sequence': '_cdc_sequence',
             'newest_is_row': true,
             'valid_from': 'cast(null as timestamp)',
+            'own_types': {},
             'stored_columns': {},
         },
         'cdc_history': {
@@ -21,6 +22,12 @@
             'last_sequence': '_cdc_last_sequence',
             'newest_is_row': false,
             'valid_from': 'valid_from',
+            'own_types': {
+                'valid_from': 'timestamp',
+                'valid_to': 'timestamp',
+                '_cdc_last_sequence': 'array<decimal(20,0)>',
+                '_cdc_resume_state': 'string',
+            },
             'stored_columns': {
                 'valid_from': '_cdc_stored_valid_from',
                 'valid_to': 'cast(null as timestamp)',

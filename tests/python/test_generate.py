@@ -1130,7 +1130,7 @@ def test_a_decimal_too_long_for_spark_does_not_cost_the_rows(project: Path, tmp_
     """No type reads a column all of whose values are: it is left out. A column with one such value keeps its type."""
 
     def decimal(scale: int) -> dict[str, Any]:
-        parameters = {"scale": str(scale)}
+        parameters = {"scale": str(scale), "connect.decimal.precision": "65"}
         return {"type": "bytes", "name": "org.apache.kafka.connect.data.Decimal", "parameters": parameters}
 
     file = tmp_path / "shop.jsonl"

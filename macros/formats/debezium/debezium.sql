@@ -261,7 +261,7 @@ end
     message says that there is no key; NULL if it cannot be read.
 -#}
 {%- macro _debezium_key(text) -%}
-    {%- set may_be_rewritten = text ~ " rlike '[0-9][.eE]|-0'" -%}
+    {%- set may_be_rewritten = spark_cdc._may_hold_fractions(text) -%}
     {%- set read -%}
         from_json(
             concat(

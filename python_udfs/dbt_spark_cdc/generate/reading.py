@@ -305,18 +305,17 @@ class Reader:
             and _is_named(column, details) and not self._reads_a_value(table, column.name, TEXT)
         ]  # fmt: skip
         named = {its.name: its.named for its in found}
-        for column in unread.copy():
+        for column in unread:
             type_ = named[column.name]
             if type_ in (None, TEXT):
                 continue
             if column.name in table.key or self._reads_a_value(table, column.name, type_):
-                unread.remove(column)
                 column.type, column.guess = type_, None
                 self.notices.append(
                     f"{table.full_name}: rows whose {column.name} does not fit the source's type, {type_}, "
                     "are rejected."
                 )
-        unread = [column for column in unread if column.name not in table.key]
+        unread = [column for column in unread if column.type == TEXT and column.name not in table.key]
         if len(unread) == len(table.columns):
             return False
         for column in unread:

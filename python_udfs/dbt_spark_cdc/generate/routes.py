@@ -177,10 +177,10 @@ def _merged(shards: list[Table], found: Sequence[Table], route: Route, notices: 
     merged.key = list(shards[-1].key)
     columns: dict[str, list[Column]] = {}
     for column in (column for table in shards for column in table.columns):
-        its = columns.setdefault(column.name.lower(), [column])
-        if its[0].name != column.name:
+        its = columns.setdefault(column.name.lower(), [])
+        if its and its[0].name != column.name:
             notices.append(differs_in_case(column.name, its[0].name, merged))
-        elif its[0] is not column:
+        else:
             its.append(column)
     merged.columns = list(map(_of_shards, columns.values()))
     return merged
@@ -191,9 +191,9 @@ def _of_shards(columns: Sequence[Column]) -> Column:
     columns = [column for column in columns if column.guess != ONLY_NULLS] or columns
     if (number := of_own_scale(columns)) is not None:
         return number
-    guess = next((column.guess for column in columns if column.guess is not None), None)
     if len({column.type for column in columns}) > 1:
         return columns[0].model_copy(update={"type": TEXT, "guess": SHARDS_DIFFER})
+    guess = next((column.guess for column in columns if column.guess is not None), None)
     return columns[0].model_copy(update={"guess": guess})
 
 

@@ -94,6 +94,10 @@
             dict(table, deleted_keys_gone=read.deleted_keys_gone, has_truncates=read.truncates > 0),
             settings, has_pending_changes, all_changes, existing_relation
         ) -%}
+        {%- if table.is_altered or table.kept -%}
+            {#- The earlier changes lack the columns that the table has now, or the new ones those that it has still. -#}
+            {%- set read = dict(read, partial=[read.partial, 1] | max) -%}
+        {%- endif -%}
         {%- if table.is_altered -%}
             {%- set altered_at = spark_cdc._own_commit(target_relation, settings, kind.materialization, read.commit) -%}
             {%- set read = dict(read, commit=altered_at) -%}
@@ -108,7 +112,7 @@
         {%- if has_pending_changes -%}
             {%- set to_write = [table, read, all_changes, target_relation, settings.file_format, temporaries] -%}
             {%- set newest_rows = spark_cdc._newest_rows(*to_write) -%}
-            {%- set rows = newest_rows or spark_cdc._changed_rows(*to_write) -%}
+            {%- set rows = newest_rows.to_merge if newest_rows else spark_cdc._changed_rows(*to_write) -%}
             {%- set state = 'newest_rows' if newest_rows else 'replay_all' if read.condition == 'true' else 'changed_rows' -%}
         {%- endif -%}
         {%- do spark_cdc._log_state(state) -%}

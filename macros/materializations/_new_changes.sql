@@ -3,7 +3,8 @@
     number of rows up to it, and the commit for which this is valid (see `progress/commits.sql`). The rows are those of the stored
     log: the changes, or the messages if the changes are a view over them (see `_log_of_changes`).
 
-    Returns a mapping. `loaded_at`, `count` and `truncates` (how many of the changes are truncates) are for the properties.
+    Returns a mapping. `loaded_at`, `count`, `truncates` (how many of the changes are truncates) and `partial` (how many lack
+    columns) are for the properties.
     `deleted_keys_gone` is the sequence up to which deleted keys have left the table (see `_deleted_keys.sql`), or none.
     `commit` is the one from which the rows are computed. `condition` selects the new changes, those of later batches. It
     selects all changes if the table has other rows than its properties say, or if the count has changed: a run that began
@@ -17,7 +18,8 @@
     {%- set log = spark_cdc._log_of_changes(all_changes) -%}
     {%- set found = spark_cdc._rows_in_log(log, before, file_format) -%}
     {%- set nothing = {
-        'loaded_at': found.loaded_at, 'count': found.count, 'truncates': before.truncates if before else 0, 'commit': state.commit,
+        'loaded_at': found.loaded_at, 'count': found.count, 'truncates': before.truncates if before else 0,
+        'partial': before.partial if before else 0, 'commit': state.commit,
         'condition': none, 'deleted_keys_gone': deleted_keys_gone, 'pending': none, 'is_only_read': false,
     } -%}
     {%- if flags.EMPTY or found.is_as_before -%}
@@ -51,6 +53,7 @@
         nothing,
         loaded_at=found.loaded_at if log.changes else [found.loaded_at, pending.last_loaded_at or 0] | max,
         truncates=pending.truncates + (0 if condition == 'true' else before.truncates),
+        partial=pending.partial + (0 if condition == 'true' else before.partial),
         condition=condition,
         pending=pending
     )) -}}
@@ -108,8 +111,8 @@
 
 {#-
     Of the changes that `condition` selects: `count`, `truncates`, `last_loaded_at`, `loaded_at` (if all have the same), and
-    `good`, the number of changes without an error. Of the good ones: `are_whole`, whether each has its whole row or says that
-    there is none; `are_last`, whether all come after everything that the table has or ever had (`last_sequence`,
+    `good`, the number of changes without an error. Of the good ones: `partial`, how many lack columns; `are_whole`, whether each
+    has its whole row or says that there is none; `are_last`, whether all come after everything that the table has or ever had (`last_sequence`,
     `deleted_keys_gone`); `last_sequence` of both, and `stored_up_to` of the table. A key operation's sequence may lack a
     change's last part.
 
@@ -156,6 +159,7 @@
         'last_loaded_at': (found[2] or 0) | int,
         'good': found[3] | int,
         'loaded_at': found[2] | int if found[4] else none,
+        'partial': found[5] | int,
         'are_whole': found[5] == 0,
         'are_last': (last_sequence and found[6]) or false,
         'last_sequence': found[7] if last_sequence else none,
@@ -167,8 +171,8 @@
 {%- endmacro -%}
 
 {#-
-    What `_pending_changes` finds, of all changes and as far as a first build asks: `count`, `truncates`, `are_whole`, and
-    `inherits_values`, whether an update changes its key and lacks columns.
+    What `_pending_changes` finds, of all changes and as far as a first build asks: `count`, `truncates`, `partial`, `are_whole`,
+    and `inherits_values`, whether an update changes its key and lacks columns.
 -#}
 {%- macro _changes_of_first_build(all_changes, key) -%}
     {%- set query -%}
@@ -182,7 +186,8 @@
     {%- endset -%}
     {%- set found = run_query(query).rows[0] -%}
     {{- return({
-        'count': found[0] | int, 'truncates': found[1] | int, 'are_whole': found[2] == 0, 'inherits_values': found[3] > 0,
+        'count': found[0] | int, 'truncates': found[1] | int, 'partial': found[2] | int, 'are_whole': found[2] == 0,
+        'inherits_values': found[3] > 0,
     }) -}}
 {%- endmacro -%}
 

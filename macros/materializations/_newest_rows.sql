@@ -1,9 +1,11 @@
 {#-
-    The rows of a current table, as `_rows_to_merge` returns them, for a batch in which every new change has its whole row (or
-    says that there is none) and comes after the stored row: a key's newest change is then its row. Most batches of most tables
-    are like this. Of the table only the sequence of each key is read, and nothing if all new changes come after all that the
-    table has. None if a change needs more, which `_changed_rows` does: a value of the row before it, a place before the stored
-    row, or if there ever was a truncate.
+    The rows of a table, made from new changes that have their whole rows (or say that there is none): a key's newest change is
+    then its row. Most batches of most tables are like this. A mapping whose `to_merge` is what `_rows_to_merge` returns; or none
+    if a change needs what `_changed_rows` does: the values before it, a place among the stored rows, or if there ever was a
+    truncate.
+
+    Of the table only the sequence of each key is read, and nothing if all new changes come after all that the table has. A
+    change that comes before its key's stored row alters nothing, if all changes that the table ever read have their whole rows.
 -#}
 {%- macro _newest_rows(table, read, all_changes, target_relation, file_format, temporaries) -%}
     {%- set pending = read.pending -%}
@@ -16,7 +18,7 @@
         table, temporaries, read, all_changes, target_relation, file_format,
         is_read_often=not pending.are_last and not all_changes.is_table
     ) -%}
-    {%- set operations = spark_cdc._operations_in_place(table, pending, new_changes, target_relation) -%}
+    {%- set operations = spark_cdc._operations_in_place(table, read, new_changes, target_relation) -%}
     {#- A batch is one commit, so the keys are those of these changes. So many keys are not listed anyway. -#}
     {%- set has_many_keys = pending.key_count > 1.25 * spark_cdc._most_listed_keys() -%}
     {%- set is_read_once = pending.loaded_at and pending.are_last and pending.operations and (pending.key_list or has_many_keys) -%}
@@ -27,11 +29,13 @@
         {{- return(none) -}}
     {%- endif -%}
     {%- set rows = '(select ' ~ spark_cdc._quoted(table.columns_of(table.columns)) ~ ', false as _cdc_is_obsolete from '
-        ~ newest ~ ' where _cdc_is_newest)' -%}
+        ~ newest ~ ' where _cdc_is_newest' ~ (' and not _cdc_is_superseded' if not pending.are_last) ~ ')' -%}
     {%- if is_read_once -%}
-        {{- return({'rows': rows, 'condition': spark_cdc._is_listed(table, pending.key_list), 'are_open': false}) -}}
+        {{- return({'to_merge': {
+            'rows': rows, 'condition': spark_cdc._is_listed(table, pending.key_list), 'are_open': false
+        }}) -}}
     {%- endif -%}
-    {{- return(spark_cdc._rows_to_merge(table, rows)) -}}
+    {{- return({'to_merge': spark_cdc._rows_to_merge(table, rows)}) -}}
 {%- endmacro -%}
 
 {#-
@@ -51,24 +55,30 @@
         'select *, false as _cdc_is_obsolete, _cdc_sequence <= ' ~ spark_cdc._sequence_literal(read.pending.stored_up_to)
         ~ ' as _cdc_is_stored from (' ~ spark_cdc._table_rows(table, operations, all_changes, false, true) ~ ')'
     ) -%}
-    {{- return(spark_cdc._rows_to_merge(table, rows, are_open=true)) -}}
+    {{- return({'to_merge': spark_cdc._rows_to_merge(table, rows, are_open=true)}) -}}
 {%- endmacro -%}
 
-{#- New operations: whether each is its key's last, and whether it does not come after the stored row. -#}
-{%- macro _operations_in_place(table, pending, new_changes, target_relation) -%}
+{#-
+    New operations: `_cdc_is_newest`, whether each is its key's last. If some may come before stored rows also `_cdc_is_superseded`,
+    whether the stored row comes after it and stays as it is, and `_cdc_is_late_arriving`, whether it may alter what is stored:
+    with the very sequence of the stored row, too, and if the key's row may have left the table.
+-#}
+{%- macro _operations_in_place(table, read, new_changes, target_relation) -%}
+    {%- set all_are_whole = read.partial == 0 -%}
     select
         {{ spark_cdc._quoted(table.columns_of(table.columns), 'operations.') }},
         lead(operations._cdc_sequence) over (
             partition by {{ spark_cdc._quoted(table.key, 'operations.') }}
             order by {{ spark_cdc._order_of_operations('operations.') }}
         ) is null as _cdc_is_newest
-        {%- if not pending.are_last %},
-        coalesce(operations._cdc_sequence <= stored._cdc_sequence, false)
+        {%- if not read.pending.are_last %},
+        {{ 'coalesce(operations._cdc_sequence < stored._cdc_sequence, false)' if all_are_whole else 'false' }} as _cdc_is_superseded,
+        coalesce(operations._cdc_sequence {{ '=' if all_are_whole else '<=' }} stored._cdc_sequence, false)
             {{- ' or operations._cdc_sequence <= ' ~ spark_cdc._sequence_literal(table.deleted_keys_gone) if table.deleted_keys_gone }}
             as _cdc_is_late_arriving
         {%- endif %}
     from ({{ spark_cdc._key_operations(new_changes, table.key, table.columns) }}) as operations
-    {%- if not pending.are_last %}
+    {%- if not read.pending.are_last %}
     left join (
         select {{ spark_cdc._quoted(table.key, 'stored.') }}, stored._cdc_sequence
         from {{ target_relation }} as stored

@@ -65,12 +65,16 @@
             messages=spark_cdc._number_of_messages(partitions)
         ) -%}
         {%- set reading = {
-            'partitions': partitions,
             'counts_copies': true,
             'positions_read': "select topic, partition, offset, timestamp, error.code <=> 'offset_reused' as is_reused from " ~ this,
             'values_unread': "select topic, partition, offset, timestamp, xxhash64(value) as value_hash from " ~ this
                 ~ " where kind = 'unreadable'",
         } if partitions else none -%}
+        {%- if reading -%}
+            {%- do reading.update({
+                'partitions': spark_cdc._with_late_ranges(partitions, relation, raw_columns, where, reading)
+            }) -%}
+        {%- endif -%}
     {%- endif -%}
 with {{ spark_cdc._envelope(relation, fmt, raw_columns, reading=reading, finds_reused_offsets=true, where=where) }},
 

@@ -18,8 +18,12 @@ select * from values
     {%- endif -%}
     {%- set places = [] -%}
     {%- for row in partitions -%}
-        {%- set is_behind = row.after_offset is not none and not row.has_late_messages -%}
-        {%- set after = ' and ' ~ raw.offset ~ ' > ' ~ row.after_offset | int if is_behind else '' -%}
+        {%- set after = [raw.offset ~ ' > ' ~ row.after_offset | int] if row.after_offset is not none else [] -%}
+        {%- for range in row.late_ranges or [] -%}
+            {%- do after.append(raw.offset ~ ' between ' ~ range | join(' and ')) -%}
+        {%- endfor -%}
+        {%- set reads_all = not after or (row.has_late_messages and not row.late_ranges) -%}
+        {%- set after = '' if reads_all else ' and (' ~ after | join(' or ') ~ ')' if row.late_ranges else ' and ' ~ after[0] -%}
         {%- do places.append(spark_cdc._is_partition(raw, row) ~ after ~ ' and ' ~ raw.offset ~ ' <= ' ~ row.up_to_offset | int) -%}
     {%- endfor -%}
     {%- for row in read_again -%}
@@ -49,7 +53,7 @@ select * from values
 {#-
     The CTEs after `raw_messages` up to `new_messages`: the messages that `_partitions_to_read` found. `reading` is a mapping:
 
-    partitions      its rows
+    partitions      its rows, as `_with_late_ranges` returns them
     positions_read  query of topic, partition, offset and is_reused of the messages read before, to find late-arriving ones.
                     With `counts_copies` also timestamp, and one row for each time: a message that lands again is read again
     values_unread   with `counts_copies`: query of topic, partition, offset, timestamp and value_hash of unreadable messages
@@ -68,6 +72,8 @@ positions_read as (
 
     select {{ identity | join(', ') }}, count(*) as copies, bool_or(is_reused) as is_reused
     from ({{ reading.positions_read | indent(4) }})
+    {%- set condition = spark_cdc._read_condition(reading.partitions, spark_cdc._raw_columns({}), []) %}
+    {{- '\n    where ' ~ condition if condition }}
     group by {{ identity | join(', ') }}
 
 ),
@@ -113,10 +119,11 @@ values_unread as (
 
 late_arriving_messages as (
 
-    select numbered.* except (copy)
+    select * except (copy, copies)
     from (
         select
             raw_messages.*,
+            late_arriving_positions.copies,
             row_number() over (
                 partition by raw_messages.{{ identity | join(', raw_messages.') }}
                 -- of a message that was cut and landed again, whole, the copy that was not read before
@@ -127,6 +134,10 @@ late_arriving_messages as (
                     length(raw_messages.value) desc
             ) as copy
         from raw_messages
+        inner join late_arriving_positions
+            on {% for name in identity -%}
+            {{ 'and ' if not loop.first }}raw_messages.{{ name }} <=> late_arriving_positions.{{ name }}
+            {% endfor -%}
         {%- if reading.counts_copies %}
         left join values_unread
             on {% for name in identity -%}
@@ -134,11 +145,7 @@ late_arriving_messages as (
             {% endfor -%}
         {%- endif %}
     ) as numbered
-    inner join late_arriving_positions
-        on {% for name in identity -%}
-        {{ 'and ' if not loop.first }}numbered.{{ name }} <=> late_arriving_positions.{{ name }}
-        {% endfor -%}
-        and numbered.copy <= late_arriving_positions.copies
+    where copy <= copies
 
 ),
 {%- endif %}

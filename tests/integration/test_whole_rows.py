@@ -161,9 +161,14 @@ def test_the_newest_change_of_a_key_is_its_row(project: Project, lake: Lake, wri
         assert not compares_versions()
     (stored,) = lake.rows(f"select array_join(max(_cdc_sequence), ',') as last from {SCHEMA}.current_things")
     assert last_sequence(lake) == stored["last"]
-    assert looks_at_its_rows(run(*held_back)), "a change comes before a row of the table"
-    assert not asks_for_truncates(), "there never was one"
-    assert compares_versions()
+    for _ in range(3):
+        sql = run(*held_back)
+        assert looks_at_its_rows(sql), "a change comes before a row of the table"
+        assert not has_scratch_table(sql), "all changes are whole, so a late one alters no later row"
+        assert not asks_for_truncates(), "there never was one"
+        assert compares_versions()
+        held_back = list(itertools.islice(events, 6))
+        run(*itertools.islice(events, 6))
     assert not looks_at_its_rows(run(*itertools.islice(events, 12))), (
         "it is still known how far the table has come"
     )

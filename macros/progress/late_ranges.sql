@@ -12,8 +12,10 @@
         {{- return(partitions) -}}
     {%- endif -%}
     {%- set most_ranges = 100 -%}
-    {%- set query = spark_cdc._step('finding late-arriving messages') ~ spark_cdc._different_blocks(late, relation, raw_columns, where, reading) -%}
-    {%- set found = run_query(query ~ ' limit ' ~ (most_ranges + 1)).rows -%}
+    {%- set found = run_query(
+        spark_cdc._step('finding late-arriving messages')
+        ~ spark_cdc._different_blocks(late, relation, raw_columns, where, reading) ~ ' limit ' ~ (most_ranges + 1)
+    ).rows -%}
     {%- set narrowed = [] -%}
     {%- for partition in partitions -%}
         {%- set ranges = [] -%}
@@ -60,7 +62,7 @@
         ) as positions
         where
             {%- for row in late %}
-            {{ 'or ' if not loop.first }}({{ spark_cdc._is_partition(spark_cdc._raw_columns({}), row) }} and offset <= {{ row.after_offset | int }})
+            {{ 'or ' if not loop.first }}({{ spark_cdc._is_partition({'topic': 'topic', 'partition': 'partition'}, row) }} and offset <= {{ row.after_offset | int }})
             {%- endfor %}
         {{- ' group by topic, partition, offset, side' if not reading.counts_copies }}
     ) as blocks

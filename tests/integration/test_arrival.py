@@ -6,6 +6,7 @@ tables differ from the fold, the assertion names the log.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -190,6 +191,71 @@ def test_a_run_with_nothing_new_commits_nothing(project: Project, lake: Lake) ->
     before = commits()
     project.run()
     assert commits() == before
+
+
+def test_late_messages_of_a_long_topic(project: Project, lake: Lake) -> None:
+    """Only the blocks of 10,000 offsets that lack messages are read again; the whole topic if they are many.
+
+    A message that is gone from the raw table is not looked for. Each message has an id of its own, its offset negated.
+    """
+    table = CanalTable(CanalTopic(), "things", ["id"])
+    changes = ("canal_of_raw", "canal_of_messages")
+
+    def land(*offsets: int) -> None:
+        rows = []
+        for offset in offsets:
+            (message,) = table.insert(499, {"id": -offset, "name": "long", "size": 1}).messages
+            rows.append(raw_row("long", offset, message))
+        lake.append("raw_arrival.canal", rows)
+
+    def read() -> dict[str, str]:
+        """Run what reads the topic; return the query of each model."""
+        project.run("--select", "messages", *changes)
+        return {
+            path.stem: path.read_text()
+            for path in project.folder.glob("target/run/**/*.sql")
+            if path.stem in ("messages", *changes)
+        }
+
+    def ranges(sql: str) -> list[str]:
+        return re.findall(r"offset as bigint\) between (\d+) and \d+", sql)
+
+    def assert_read(offsets: list[int]) -> None:
+        [found] = lake.rows(
+            f"select array_sort(collect_list(offset)) as offsets from {SCHEMA}.messages where topic = 'long'"
+        )
+        assert found["offsets"] == sorted(offsets)
+        for name in changes:
+            [found] = lake.rows(
+                f"select array_sort(collect_set(-id)) as ids from {SCHEMA}.{name} where _cdc_topic = 'long'"
+            )
+            assert found["ids"] == sorted(set(offsets)), name
+
+    first = list(range(5_000_000, 7_000_000, 5_000))
+    land(*first)
+    read()
+    few = [5_000_001, 5_000_001, 5_019_999, 6_990_000]
+    land(*few, 7_000_000)
+    for sql in read().values():
+        assert {"5000000", "5010000", "6990000"} == set(ranges(sql))
+    read_once = [*first, *few, 7_000_000]
+    assert_read(read_once)
+
+    lake.spark.sql("delete from raw_arrival.canal where topic = 'long' and offset < 5500000")
+    many = list(range(5_500_002, 7_000_000, 10_000))
+    assert len(many) > 100
+    land(5_000_003, *many)
+    for sql in read().values():
+        assert not ranges(sql)
+    assert_read([*read_once, 5_000_003, *many])
+
+    lake.spark.sql("delete from raw_arrival.canal where topic = 'long' and offset < 5600000")
+    land(7_000_001)
+    sql = read()
+    assert "late_arriving" not in sql["messages"]
+    assert "late_arriving" not in sql["canal_of_messages"]
+    assert set(ranges(sql["canal_of_raw"])) == {"6990000"}, "a copy is there"
+    assert_read([*read_once, 5_000_003, *many, 7_000_001])
 
 
 def test_a_recreated_topic(project: Project, lake: Lake) -> None:

@@ -112,9 +112,9 @@
 {#-
     Of the changes that `condition` selects: `count`, `truncates`, `last_loaded_at`, `loaded_at` (if all have the same), and
     `good`, the number of changes without an error. Of the good ones: `partial`, how many lack columns; `are_whole`, whether each
-    has its whole row or says that there is none; `are_last`, whether all come after everything that the table has or ever had (`last_sequence`,
-    `deleted_keys_gone`); `last_sequence` of both, and `stored_up_to` of the table. A key operation's sequence may lack a
-    change's last part.
+    has its whole row or says that there is none; `are_last`, whether all come after everything that the table has or ever had
+    (`last_sequence`, `deleted_keys_gone`); `last_sequence` of both, and `stored_up_to` of the table. A key operation's sequence
+    may lack a change's last part.
 
     With `table` also: `operations`, how many of the good ones are operations on a key. Of these keys: `key_list`, as
     `_key_list` returns it, or `key_count`, their approximate number, if `expected_count` is more than are listed.

@@ -62,7 +62,8 @@
         ) as positions
         where
             {%- for row in late %}
-            {{ 'or ' if not loop.first }}({{ spark_cdc._is_partition({'topic': 'topic', 'partition': 'partition'}, row) }} and offset <= {{ row.after_offset | int }})
+            {%- set is_partition = spark_cdc._is_partition({'topic': 'topic', 'partition': 'partition'}, row) %}
+            {{ 'or ' if not loop.first }}({{ is_partition }} and offset <= {{ row.after_offset | int }})
             {%- endfor %}
         {{- ' group by topic, partition, offset, side' if not reading.counts_copies }}
     ) as blocks

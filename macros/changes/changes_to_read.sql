@@ -27,11 +27,10 @@
     {%- for row in (run_query(incomplete).rows if queries else []) -%}
         {%- do read_again.append({'topic': row[0], 'partition': row[1], 'offset': row[2]}) -%}
     {%- endfor -%}
-    {%- set reading = {'positions_read': positions_read, 'counts_copies': false} -%}
+    {%- set reading = {'positions_read': positions_read, 'counts_copies': false, 'read_again': read_again} -%}
     {{- return(dict(
         reading,
         partitions=spark_cdc._with_late_ranges(partitions, relation, raw_columns, where, reading),
-        read_again=read_again,
         read_again_query=queries | join('\n\nunion\n\n'),
         positions_after=spark_cdc._positions_after(read_before, partitions)
     )) -}}

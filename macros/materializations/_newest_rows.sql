@@ -5,7 +5,8 @@
     truncate.
 
     Of the table only the sequence of each key is read, and nothing if all new changes come after all that the table has. A
-    change that comes before its key's stored row alters nothing, if all changes that the table ever read have their whole rows.
+    change that comes before its key's stored row alters nothing, if all changes that the table ever read have their whole rows
+    (decision 0031).
 -#}
 {%- macro _newest_rows(table, read, all_changes, target_relation, file_format, temporaries) -%}
     {%- set pending = read.pending -%}
@@ -59,12 +60,16 @@
 {%- endmacro -%}
 
 {#-
-    New operations: `_cdc_is_newest`, whether each is its key's last. If some may come before stored rows also `_cdc_is_superseded`,
-    whether the stored row comes after it and stays as it is, and `_cdc_is_late_arriving`, whether it may alter what is stored:
-    with the very sequence of the stored row, too, and if the key's row may have left the table.
+    New operations: `_cdc_is_newest`, whether each is its key's last. If some may come before stored rows, also two more:
+
+    _cdc_is_superseded     the stored row comes after it and stays as it is. If any change that the table ever read lacks
+                           columns, that is not known, and it is false; so it is if all changes are read again, because the
+                           stored rows may be wrong
+    _cdc_is_late_arriving  it may alter what is stored: it comes before the stored row (if that is not known to stay) or has the
+                           row's very sequence, or the key's row may have left the table
 -#}
 {%- macro _operations_in_place(table, read, new_changes, target_relation) -%}
-    {%- set all_are_whole = read.partial == 0 -%}
+    {%- set rows_stay = read.partial == 0 and read.condition != 'true' -%}
     select
         {{ spark_cdc._quoted(table.columns_of(table.columns), 'operations.') }},
         lead(operations._cdc_sequence) over (
@@ -72,8 +77,8 @@
             order by {{ spark_cdc._order_of_operations('operations.') }}
         ) is null as _cdc_is_newest
         {%- if not read.pending.are_last %},
-        {{ 'coalesce(operations._cdc_sequence < stored._cdc_sequence, false)' if all_are_whole else 'false' }} as _cdc_is_superseded,
-        coalesce(operations._cdc_sequence {{ '=' if all_are_whole else '<=' }} stored._cdc_sequence, false)
+        {{ 'coalesce(operations._cdc_sequence < stored._cdc_sequence, false)' if rows_stay else 'false' }} as _cdc_is_superseded,
+        coalesce(operations._cdc_sequence {{ '=' if rows_stay else '<=' }} stored._cdc_sequence, false)
             {{- ' or operations._cdc_sequence <= ' ~ spark_cdc._sequence_literal(table.deleted_keys_gone) if table.deleted_keys_gone }}
             as _cdc_is_late_arriving
         {%- endif %}

@@ -72,7 +72,9 @@ positions_read as (
 
     select {{ identity | join(', ') }}, count(*) as copies, bool_or(is_reused) as is_reused
     from ({{ reading.positions_read | indent(4) }})
-    {%- set condition = spark_cdc._read_condition(reading.partitions, spark_cdc._raw_columns({}), []) %}
+    {%- set condition = spark_cdc._read_condition(
+        reading.partitions, spark_cdc._raw_columns({}), reading.read_again or []
+    ) %}
     {{- '\n    where ' ~ condition if condition }}
     group by {{ identity | join(', ') }}
 

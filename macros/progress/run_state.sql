@@ -7,7 +7,7 @@
     newest_rows   the newest changes are the rows of their keys
     changed_rows  the rows of the keys that changed are computed from the table and the new changes
     replay_all    they are computed from all changes
-    nothing_new   no row is written
+    nothing_new   no row is written, because there is no change to apply
 
     dbt's log has it: spark_cdc: model orders: newest_rows.
 -#}

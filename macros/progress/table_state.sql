@@ -13,18 +13,19 @@
 {%- endmacro -%}
 
 {#-
-    What the properties say was read; none if somebody deleted one of them: then all changes are read again. A table that an
-    older version of this package wrote does not say whether changes were partial, which is as if one were.
+    What the properties say was read; none if somebody deleted one of them: then all changes are read again. Where an older
+    version of this package wrote last, it is not known whether changes were partial, which is as if one were.
 -#}
 {%- macro _read_before(properties) -%}
     {%- set needed = ['spark_cdc.read_loaded_at', 'spark_cdc.read_count', 'spark_cdc.read_truncates'] -%}
     {%- if needed | reject('in', properties) | list -%}
         {{- return(none) -}}
     {%- endif -%}
+    {%- set partial = (properties.get('spark_cdc.read_partial') or '').split(' of ') -%}
     {{- return({
         'loaded_at': properties['spark_cdc.read_loaded_at'] | int, 'count': properties['spark_cdc.read_count'] | int,
         'truncates': properties['spark_cdc.read_truncates'] | int,
-        'partial': properties.get('spark_cdc.read_partial', 1) | int,
+        'partial': partial[0] | int if partial[1:] == [properties['spark_cdc.read_count']] else 1,
         'last_sequence': properties.get('spark_cdc.last_sequence'),
     }) -}}
 {%- endmacro -%}
@@ -34,7 +35,7 @@
         'spark_cdc.read_loaded_at' = '{{ read.loaded_at }}',
         'spark_cdc.read_count' = '{{ read.count }}',
         'spark_cdc.read_truncates' = '{{ read.truncates }}',
-        'spark_cdc.read_partial' = '{{ read.partial }}',
+        'spark_cdc.read_partial' = '{{ read.partial }} of {{ read.count }}',
         {%- if read.last_sequence is not none %}
         'spark_cdc.last_sequence' = '{{ read.last_sequence }}',
         {%- endif %}

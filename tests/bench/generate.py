@@ -38,7 +38,7 @@ def main() -> None:
             state = read_state(project)
             plan = merged(state.sources.get("shop"), planned(), [])
             put_names(plan.tables, [])
-            found = outcome(project, state, plan, overwrite=False)
+            found = outcome(project, state, [plan], overwrite=False)
             write(project, found)
             seconds[step] = time.perf_counter() - started
             print(f"{step}: {len(found.changes)} files in {seconds[step]:.1f} s")

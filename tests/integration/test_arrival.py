@@ -196,7 +196,8 @@ def test_a_run_with_nothing_new_commits_nothing(project: Project, lake: Lake) ->
 def test_late_messages_of_a_long_topic(project: Project, lake: Lake) -> None:
     """Only the blocks of 10,000 offsets that lack messages are read again; the whole topic if they are many.
 
-    A message that is gone from the raw table is not looked for. Each message has an id of its own, its offset negated.
+    A message that is gone from the raw table is not looked for, and an unreadable one is read again by a model over raw.
+    Each message has an id of its own, its offset negated.
     """
     table = CanalTable(CanalTopic(), "things", ["id"])
     changes = ("canal_of_raw", "canal_of_messages")
@@ -208,6 +209,9 @@ def test_late_messages_of_a_long_topic(project: Project, lake: Lake) -> None:
             rows.append(raw_row("long", offset, message))
         lake.append("raw_arrival.canal", rows)
 
+    def land_broken(*offsets: int) -> None:
+        lake.append("raw_arrival.canal", [raw_row("long", offset, Message("{")) for offset in offsets])
+
     def read() -> dict[str, str]:
         """Run what reads the topic; return the query of each model."""
         project.run("--select", "messages", *changes)
@@ -217,45 +221,63 @@ def test_late_messages_of_a_long_topic(project: Project, lake: Lake) -> None:
             if path.stem in ("messages", *changes)
         }
 
-    def ranges(sql: str) -> list[str]:
-        return re.findall(r"offset as bigint\) between (\d+) and \d+", sql)
+    def ranges(sql: str) -> set[tuple[int, ...]]:
+        found = re.findall(r"offset as bigint\) between (-?\d+) and (-?\d+)", sql)
+        return {tuple(map(int, its)) for its in found}
 
     def assert_read(offsets: list[int]) -> None:
+        """A copy is a row of the messages model, and none of a changes model."""
+        of_topic = "from {}.{} where {} = 'long' and {} is null"
         [found] = lake.rows(
-            f"select array_sort(collect_list(offset)) as offsets from {SCHEMA}.messages where topic = 'long'"
+            "select array_sort(collect_list(offset)) as offsets "
+            + of_topic.format(SCHEMA, "messages", "topic", "error")
         )
         assert found["offsets"] == sorted(offsets)
         for name in changes:
             [found] = lake.rows(
-                f"select array_sort(collect_set(-id)) as ids from {SCHEMA}.{name} where _cdc_topic = 'long'"
+                "select array_sort(collect_list(-id)) as ids "
+                + of_topic.format(SCHEMA, name, "_cdc_topic", "_cdc_error")
             )
             assert found["ids"] == sorted(set(offsets)), name
 
-    first = list(range(5_000_000, 7_000_000, 5_000))
-    land(*first)
+    its = list(range(5_000_000, 10_000_000, 10_000))
+    land(*its)
+    land_broken(5_705_000)
     read()
-    few = [5_000_001, 5_000_001, 5_019_999, 6_990_000]
-    land(*few, 7_000_000)
-    for sql in read().values():
-        assert {"5000000", "5010000", "6990000"} == set(ranges(sql))
-    read_once = [*first, *few, 7_000_000]
-    assert_read(read_once)
+    few = [-5, 5_000_001, 5_019_999, 6_990_000]
+    land(*few, 10_000_000)
+    its += [*few, 10_000_000]
+    for sql_of_model in read().values():
+        assert ranges(sql_of_model) == {(-10_000, -1), (5_000_000, 5_019_999), (6_990_000, 6_999_999)}
+    assert_read(its)
 
-    lake.spark.sql("delete from raw_arrival.canal where topic = 'long' and offset < 5500000")
-    many = list(range(5_500_002, 7_000_000, 10_000))
-    assert len(many) > 100
+    lake.spark.sql("delete from raw_arrival.canal where topic = 'long' and offset between 0 and 5509999")
+    many = list(range(5_600_002, 10_000_000, 20_000))
+    assert len(many) > 200
     land(5_000_003, *many)
-    for sql in read().values():
-        assert not ranges(sql)
-    assert_read([*read_once, 5_000_003, *many])
+    its += [5_000_003, *many]
+    for sql_of_model in read().values():
+        assert not ranges(sql_of_model)
+    assert_read(its)
 
-    lake.spark.sql("delete from raw_arrival.canal where topic = 'long' and offset < 5600000")
-    land(7_000_001)
+    lake.spark.sql("delete from raw_arrival.canal where topic = 'long' and offset between 0 and 5609999")
+    land(10_000_001)
+    its.append(10_000_001)
     sql = read()
-    assert "late_arriving" not in sql["messages"]
-    assert "late_arriving" not in sql["canal_of_messages"]
-    assert set(ranges(sql["canal_of_raw"])) == {"6990000"}, "a copy is there"
-    assert_read([*read_once, 5_000_003, *many, 7_000_001])
+    for name in ("messages", "canal_of_messages"):
+        assert "late_arriving" not in sql[name]
+    assert ranges(sql["canal_of_raw"]) == {(6_990_000, 6_999_999)}, "a copy is there"
+    assert_read(its)
+
+    # More of them than a condition lists: the model over raw reads all of the topic.
+    land_broken(*range(11_000_000, 11_000_501))
+    read()
+    land(9_000_003)
+    its.append(9_000_003)
+    sql = read()
+    assert ranges(sql["messages"]) == {(9_000_000, 9_009_999)}
+    assert not ranges(sql["canal_of_raw"])
+    assert_read(its)
 
 
 def test_a_recreated_topic(project: Project, lake: Lake) -> None:

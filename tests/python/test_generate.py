@@ -476,7 +476,7 @@ def apply(project: Path, its: Plan, overwrite: bool = False) -> Outcome:
     """As the command does it, after the reading."""
     state = read_state(project)
     its = merged(state.sources.get(its.source), its, [])
-    found = outcome(project, state, its, overwrite)
+    found = outcome(project, state, [its], overwrite)
     write(project, found)
     return found
 
@@ -796,7 +796,7 @@ def test_a_table_that_a_route_excludes_leaves_the_lists(project: Path) -> None:
     apply(project, plan(table("orders"), table("lines")))
     state = read_state(project)
     now = merged(state.sources["shop"], plan(table("orders")), [table("lines")])
-    found = outcome(project, state, now, overwrite=False)
+    found = outcome(project, state, [now], overwrite=False)
     assert paths(found)["models/quality/cdc_dead_letters.sql"] == "changed"
     assert (
         "models/marts/shop/lines.sql is no longer planned: delete it, with its entries in YAML files."
@@ -1062,7 +1062,75 @@ def test_the_models_read_a_landing_model_in_place_of_a_source(project: Path) -> 
     ]
 
 
-def test_topics_of_two_formats_are_two_runs(project: Path, tmp_path: Path) -> None:
+def test_topics_of_several_formats_get_a_messages_model_each(project: Path, tmp_path: Path) -> None:
+    """A table that comes in both, as while a source changes its producer, gets models of two names."""
+    file = tmp_path / "shop.jsonl"
+    debezium = debezium_lines({}, {"id": "1"})
+
+    def land(topic: str, *values: str) -> str:
+        return "\n".join(
+            json.dumps({"topic": topic, "offset": offset, "value": value})
+            for offset, value in enumerate(values)
+        )
+
+    def messages(source: str) -> str:
+        return (project / f"models/staging/{source}/stg_{source}__messages.sql").read_text()
+
+    routes = tmp_path / "routes.yml"
+    routes.write_text("route: [{source-table: 'shop[.]trees', sink-table: wood}]\n")
+    its = land("m", maxwell({"id": 1}, table="trees"), maxwell({"id": 1}))
+    file.write_text(f"{its}\n{debezium}")
+    done = run(project, file, "--source", "shop", "--routes", routes)
+    assert done.exit_code == 0, done.output
+    assert "source('shop_maxwell', 'raw'), format='maxwell', topics=['m'])" in messages("shop_maxwell")
+    assert "source('shop_debezium', 'raw'), format='debezium', topics=['m.shop.orders'])" in messages(
+        "shop_debezium"
+    )
+    sources = (project / "models/staging/shop_debezium/_shop_debezium__sources.yml").read_text()
+    assert "schema: shop\n" in sources, "both read one raw table"
+    for model in ("shop_maxwell/wood", "shop_maxwell/orders", "shop_debezium/shop_debezium_orders"):
+        assert (project / f"models/marts/{model}.sql").exists()
+    dead_letters = (project / "models/quality/cdc_dead_letters.sql").read_text()
+    for source in ("shop_maxwell", "shop_debezium"):
+        assert f"ref('stg_{source}__messages')" in dead_letters
+    done = run(project, file, "--source", "shop", "--routes", routes, "--check")
+    assert (done.exit_code, done.stdout) == (0, "")
+
+    file.write_text(land("n", maxwell({"id": 1}, table="trees")))
+    done = run(project, file, "--source", "shop", "--routes", routes)
+    assert done.exit_code == 0, done.output
+    assert "format='maxwell', topics=['m', 'n'])" in messages("shop_maxwell")
+    assert (
+        "stg_shop_maxwell__messages now reads the topics m, n; before it read the topics m.\n" in done.stderr
+    )
+    assert "topics=['m.shop.orders'])" in messages("shop_debezium"), "it is as it was"
+
+    file.write_text(f"{its}\n{debezium}")
+    routes.write_text("route: [{source-table: nowhere, sink-table: t}]\n")
+    done = run(project, file, "--source", "shop", "--routes", routes)
+    assert done.exit_code == 2
+    assert "route.0.source-table must match a table" in done.stderr
+
+
+def test_a_source_of_one_format_gets_a_second_one(project: Path, tmp_path: Path) -> None:
+    """Its messages model read all topics; now it reads its own."""
+    file = tmp_path / "shop.jsonl"
+
+    def land(**values: str) -> None:
+        lines = [json.dumps({"topic": topic, "offset": 0, "value": value}) for topic, value in values.items()]
+        file.write_text("\n".join(lines))
+
+    land(m=maxwell({"id": 1}))
+    assert run(project, file, "--source", "shop").exit_code == 0
+    land(m=maxwell({"id": 1}), d=DEBEZIUM_MESSAGE)
+    done = run(project, file, "--source", "shop")
+    assert done.exit_code == 0, done.output
+    assert "stg_shop__messages now reads the topics m; before it read all topics. --topics" in done.stderr
+    assert (project / "models/staging/shop_debezium/stg_shop_debezium__messages.sql").exists()
+    assert run(project, file, "--source", "shop", "--check").exit_code == 0
+
+
+def test_the_topics_of_a_source_are_those_that_were_asked_for(project: Path, tmp_path: Path) -> None:
     file = tmp_path / "shop.jsonl"
 
     def land(**values: str) -> None:
@@ -1070,12 +1138,6 @@ def test_topics_of_two_formats_are_two_runs(project: Path, tmp_path: Path) -> No
         file.write_text("\n".join(lines))
 
     land(m=maxwell({"id": 1}), d=DEBEZIUM_MESSAGE)
-    done = run(project, file, "--source", "shop")
-    assert done.exit_code == 2
-    assert "got --format maxwell --dialect maxwell in the topic m; --format debezium --dialect" in done.stderr
-    assert (
-        "Run the command once for each, with a --source of its own; --topics names its topics." in done.stderr
-    )
     for source, topics, call in (
         ("shop", ("m",), "format='maxwell', topics=['m'])"),
         ("crm", ("[d-f]", "g"), "format='debezium', topics=['[d-f]', 'g'])"),
@@ -1088,15 +1150,20 @@ def test_topics_of_two_formats_are_two_runs(project: Path, tmp_path: Path) -> No
         assert call in (project / f"models/staging/{source}/stg_{source}__messages.sql").read_text()
     done = run(project, file, "--source", "shop", "--topics", "m", "--topics", "n")
     assert done.exit_code == 0, done.output
-    assert "stg_shop__messages now reads the topics m, n; before it read the topics m. " in done.stderr
+    assert "stg_shop__messages now reads the topics m, n; before it read the topics m.\n" in done.stderr
     again = run(
         project, file, "--source", "shop", "--topics", "n", "--topics", "m", "--topics", "m", "--check"
     )
     assert (again.exit_code, again.stdout) == (0, "")
-    # A line without a topic has none that an option could name.
+    # A line without a topic has none that an option or a model could name.
     bare = tmp_path / "bare.jsonl"
     bare.write_text(maxwell({"id": 1}))
     assert run(project, bare, "--source", "shop").exit_code == 0
+    land(d=DEBEZIUM_MESSAGE)
+    done = run(project, bare, file, "--source", "other")
+    assert done.exit_code == 2
+    assert "FILES must name the topic of each message if they have several formats" in done.stderr
+    assert "got --format maxwell --dialect maxwell in bare; --format debezium --dialect" in done.stderr
     # Canal and others write this alike: it may not be left out.
     land(m=maxwell({"id": 1}), c=CANAL_MESSAGE)
     done = run(project, file, "--source", "new")

@@ -135,14 +135,14 @@ def generate(
             Options(format_, dialect),
             Target(project, source, raw_table, routes, landing, topics),
         )
-        read = (
+        reads = (
             generator.topics([source_of(file) for file in files], files)
             if files
             else generator.topics_of_raw_table(profiles_dir, target, limit)
         )
-        size = sum(len(message.value or b"") for message in read.messages)
+        size = sum(len(message.value or b"") for read in reads for message in read.messages)
         with spark_of_command("generate", size) as spark:
-            outcome = generator.outcome(spark, read, overwrite)
+            outcome = generator.outcome(spark, reads, overwrite)
         if not check:
             write(project, outcome)
     except UsageError as error:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from dbt_spark_cdc.decode import Options, Source, UsageError
 from dbt_spark_cdc.decode.writers import Writers
-from dbt_spark_cdc.generate.plan import Plan, put_names
+from dbt_spark_cdc.generate.plan import Plan, Table, put_names
 from dbt_spark_cdc.generate.raw_table import newest
 from dbt_spark_cdc.generate.reading import Reader, Topics, topics
-from dbt_spark_cdc.generate.routes import Routes, load, routed
+from dbt_spark_cdc.generate.routes import Routes, load, of_tables, routed
 from dbt_spark_cdc.generate.writing import Outcome, State, merged, outcome, read_state
 from dbt_spark_cdc.inputs import Message, read_messages
 from dbt_spark_cdc.macros import MacroLibrary
@@ -71,20 +71,36 @@ class Generator:
         self.routes = load(target.routes) if target.routes else Routes()
         for topic in target.topics:
             _require_topic(topic)
-        before = self.state.sources.get(target.source)
-        self.asked_topics = list(dict.fromkeys(target.topics))
-        noted = before.topics if before else []
-        if not self.asked_topics or set(self.asked_topics) == set(noted):
-            self.asked_topics = noted
+        self.asked_topics = list(dict.fromkeys(target.topics)) or self._noted_topics()
 
-    def topics(self, sources: Sequence[Source], names: Sequence[str]) -> Topics:
+    def _noted_topics(self) -> list[str]:
+        """Return the topics that an earlier run was asked for; none if it read all."""
+        before = self.state.sources.get(self.target.source)
+        if before is None or not before.topics:
+            return []
+        others = [plan for plan in self._plans_beside() if plan is not before]
+        return list(dict.fromkeys(topic for plan in [before, *others] for topic in plan.topics))
+
+    def _plans_beside(self) -> list[Plan]:
+        """Return the plans of this source, or of a format of it, that read the same raw table."""
+        return [
+            plan
+            for plan in self.state.sources.values()
+            if plan.source in _names(self.target.source, plan.format, plan.dialect)
+            and (plan.raw_schema, plan.raw_table) == (self.raw_schema, self.raw_table)
+            and plan.is_landed == (self.target.landing is not None)
+        ]
+
+    def topics(self, sources: Sequence[Source], names: Sequence[str]) -> list[Topics]:
         """Find the format of the topics in files; raises UsageError."""
         messages = [m for source in sources for m in read_messages(source.topic, source.data)]
         # A line that is a bare value has the name of its file in place of a topic.
         asked = [m for m in messages if not m.names_topic or self._is_asked(m.topic)]
         return self._topics(asked, ", ".join(names))
 
-    def topics_of_raw_table(self, profiles_dir: Path | None, dbt_target: str | None, limit: int) -> Topics:
+    def topics_of_raw_table(
+        self, profiles_dir: Path | None, dbt_target: str | None, limit: int
+    ) -> list[Topics]:
         """Find the format of the topics in the raw table; raises UsageError."""
         landing = self.target.landing
         table = landing or f"{self.raw_schema}.{self.raw_table}"
@@ -100,7 +116,7 @@ class Generator:
         )
         return self._topics(messages, table, has_headers)
 
-    def _topics(self, messages: list[Message], origin: str, has_headers: bool = False) -> Topics:
+    def _topics(self, messages: list[Message], origin: str, has_headers: bool = False) -> list[Topics]:
         if self.asked_topics and not messages:
             noted = "" if self.target.topics else " of an earlier run"
             raise UsageError(
@@ -110,45 +126,93 @@ class Generator:
         return topics(self.writers, messages, origin, has_headers)
 
     def _is_asked(self, topic: str) -> bool:
-        return not self.asked_topics or any(
-            topic == name if PLAIN_TOPIC.fullmatch(name) else re.fullmatch(name, topic)
-            for name in self.asked_topics
-        )
+        return not self.asked_topics or any(_fits(topic, name) for name in self.asked_topics)
 
-    def outcome(self, spark: SparkSession, read: Topics, overwrite: bool) -> Outcome:
+    def outcome(self, spark: SparkSession, reads: Sequence[Topics], overwrite: bool) -> Outcome:
         """Return the files to write; raises UsageError."""
-        reader = Reader(spark, self.library, read)
-        found = reader.tables()
         notices: list[str] = []
-        tables = routed(self.routes, found, self.library, notices)
-        known = self.library.formats()[read.format]
-        plan = merged(
-            self.state.sources.get(self.target.source),
-            Plan(
-                source=self.target.source,
-                raw_schema=self.raw_schema,
-                raw_table=self.raw_table,
-                is_landed=self.target.landing is not None,
-                topics=self.asked_topics,
-                format=read.format,
-                dialect=None if read.dialect in (None, next(iter(known), None)) else read.dialect,
-                # A landing model always has the column.
-                has_headers=read.has_headers or self.target.landing is not None,
-                tables=tables,
-            ),
-            [table for table in found if table not in tables],
-            notices,
-        )
-        self._name(plan, found)
-        result = outcome(self.target.project, self.state, plan, overwrite)
-        return result._replace(notices=[*read.notices, *reader.notices, *notices, *result.notices])
+        found: list[list[Table]] = []
+        for read in reads:
+            reader = Reader(spark, self.library, read)
+            found.append(reader.tables())
+            notices += [*read.notices, *reader.notices]
+        all_found = [table for tables in found for table in tables]
+        plans: list[Plan] = []
+        for read, its in zip(reads, found, strict=True):
+            routes = of_tables(self.routes, its, all_found)
+            tables = routed(routes, its, self.library, notices)
+            plan = self._planned(read, len(reads) == 1, plans, tables)
+            left_out = [table for table in its if table not in tables]
+            plan = merged(self.state.sources.get(plan.source), plan, left_out, notices)
+            self._name(plan, its, plans)
+            plans.append(plan)
+        result = outcome(self.target.project, self.state, plans, overwrite)
+        return result._replace(notices=[*notices, *result.notices])
 
-    def _name(self, plan: Plan, found: Sequence) -> None:
+    def _planned(self, read: Topics, is_alone: bool, others: Sequence[Plan], tables: list[Table]) -> Plan:
+        known = self.library.formats()[read.format]
+        dialect = None if read.dialect in (None, next(iter(known), None)) else read.dialect
+        names = _names(self.target.source, read.format, dialect)
+        beside = [
+            plan for plan in self._plans_beside() if (plan.format, plan.dialect) == (read.format, dialect)
+        ]
+        taken = {*self.state.sources, *(plan.source for plan in others)}
+        if beside:
+            source = beside[0].source
+        elif is_alone:
+            source = names[0]
+        else:
+            source = next((name for name in names[1:] if name not in taken), names[0])
+        return Plan(
+            source=source,
+            raw_schema=self.raw_schema,
+            raw_table=self.raw_table,
+            is_landed=self.target.landing is not None,
+            topics=self._topics_of(source, read, is_alone),
+            format=read.format,
+            dialect=dialect,
+            # A landing model always has the column.
+            has_headers=read.has_headers or self.target.landing is not None,
+            tables=tables,
+        )
+
+    def _topics_of(self, source: str, read: Topics, is_alone: bool) -> list[str]:
+        """Return the topics of the messages model: as they were asked for, or by name; empty for all."""
+        before = self.state.sources.get(source)
+        noted = before.topics if before else []
+        if is_alone and self.target.topics:
+            return noted if set(noted) == set(self.asked_topics) else self.asked_topics
+        if is_alone and not noted:
+            return []
+        new = sorted({m.topic for m in read.messages if not any(_fits(m.topic, name) for name in noted)})
+        return [*noted, *new]
+
+    def _name(self, plan: Plan, found: Sequence[Table], others: Sequence[Plan]) -> None:
+        """Give each table its model, as a route or the last run has it; `others` are of this run, too."""
         before = self.state.sources.get(plan.source)
         known = {table.identity: table.model for table in before.tables} if before else {}
         for table in plan.tables:
             table.model = table.model or known.get(table.identity, "")
+        unnamed = [table for table in plan.tables if not table.model]
         put_names(plan.tables, found)
+        taken = {name for other in others for table in other.tables for name in _models(table)}
+        for table in unnamed:
+            # One table may come in two formats, as while a source changes its producer.
+            if not taken.isdisjoint(_models(table)):
+                table.model = f"{plan.source}_{table.model}"
+
+
+def _models(table: Table) -> list[str]:
+    return [table.model, f"{table.model}_history"]
+
+
+def _names(source: str, format_: str, dialect: str | None) -> list[str]:
+    """Return the names that a source may have; if its topics have several formats, the longer ones."""
+    return [source, f"{source}_{format_}", f"{source}_{format_}_{dialect or 'default'}"]
+
+
+def _fits(topic: str, name: str) -> bool:
+    return topic == name if PLAIN_TOPIC.fullmatch(name) else re.fullmatch(name, topic) is not None
 
 
 def _require_topic(text: str) -> None:

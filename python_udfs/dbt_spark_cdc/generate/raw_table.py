@@ -70,4 +70,7 @@ def _query(name: str, limit: int, condition: str | None) -> str:
 
 def _message(line: int, row: dict[str, Any]) -> Message:
     key, value = (row[name] and base64.b64decode(row[name]) for name in ("key", "value"))
-    return Message(line, row["topic"], row["partition"], row["offset"], row["timestamp"], key, value, None)
+    topic = row["topic"]
+    return Message(
+        line, topic, row["partition"], row["offset"], row["timestamp"], key, value, None, topic is not None
+    )

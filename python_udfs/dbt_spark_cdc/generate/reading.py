@@ -56,8 +56,10 @@ class Topics(NamedTuple):
     has_headers: bool
 
 
-def topics(writers: Writers, messages: Iterable[Message], origin: str, has_headers: bool = False) -> Topics:
-    """Find the format of each topic; raises UsageError if there is more than one."""
+def topics(
+    writers: Writers, messages: Iterable[Message], origin: str, has_headers: bool = False
+) -> list[Topics]:
+    """Find the format of each topic, and return the topics of each format and dialect; raises UsageError."""
     by_topic: dict[str, list[Message]] = {}
     for message in messages:
         by_topic.setdefault(message.topic, []).append(message)
@@ -78,21 +80,23 @@ def topics(writers: Writers, messages: Iterable[Message], origin: str, has_heade
         others = [other for other in found if other[0] == name and other != (name, dialect)]
         if dialect is None and len(others) == 1:
             found[others[0]] += found.pop((name, dialect))
-    if len(found) > 1:
+    if len(found) > 1 and not all(m.names_topic for its in found.values() for t in its for m in by_topic[t]):
         raise UsageError(
-            "the messages must be of one format and dialect, because one messages model reads them; got "
-            + "; ".join(
-                f"{options([writer], 'or')} in the topic {_shortened(its)}" for writer, its in found.items()
-            )
-            + ". Run the command once for each, with a --source of its own; --topics names its topics."
+            "FILES must name the topic of each message if they have several formats, because each format "
+            "gets a messages model that reads its topics; got "
+            + "; ".join(f"{options([writer], 'or')} in {_shortened(its)}" for writer, its in found.items())
+            + ". Run the command once for each, with a --source of its own."
         )
-    [((format_, dialect), read)] = found.items()
     notices = [
         f"left out the topic {_shortened(alike)}: {refusal.reason}." for refusal, alike in refused.items()
     ]
-    messages = [message for topic in read for message in by_topic[topic]]
-    has_headers = has_headers or any(message.headers for message in messages)
-    return Topics(messages, format_, dialect, notices, has_headers)
+    parts = []
+    for (format_, dialect), read in found.items():
+        its = [message for topic in read for message in by_topic[topic]]
+        with_headers = has_headers or any(message.headers for message in its)
+        parts.append(Topics(its, format_, dialect, notices, with_headers))
+        notices = []
+    return parts
 
 
 def _shortened(names: Sequence[str], most: int = 5) -> str:

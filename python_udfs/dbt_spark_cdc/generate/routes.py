@@ -145,6 +145,20 @@ def routed(
     )
 
 
+def of_tables(routes: Routes, found: Sequence[Table], all_found: Sequence[Table]) -> Routes:
+    """Return the routes without those of tables that only another format's messages have."""
+    return routes.model_copy(
+        update={
+            "route": [
+                route
+                for route in routes.route
+                if any(_any([route.source_table], table) for table in found)
+                or not any(_any([route.source_table], table) for table in all_found)
+            ]
+        }
+    )
+
+
 def _any(patterns: Iterable[str], table: Table) -> bool:
     names = [name for name in spellings(table.identity) if name is not None]
     return any(re.fullmatch(pattern, name) for pattern in patterns for name in names)

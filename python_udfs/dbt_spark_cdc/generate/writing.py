@@ -114,9 +114,10 @@ def merged(
     ]
     tables.sort(key=in_order)
     if before.topics != now.topics:
+        loses = now.topics and (not before.topics or not set(before.topics) <= set(now.topics))
         notices.append(
-            f"{now.messages_model} now reads {_topics(now)}; before it read {_topics(before)}. "
-            "--topics must name every topic of the source."
+            f"{now.messages_model} now reads {_topics(now)}; before it read {_topics(before)}."
+            + (" --topics must name every topic of the source." if loses else "")
         )
     return now.model_copy(update={"tables": tables, "has_headers": now.has_headers or before.has_headers})
 
@@ -179,19 +180,23 @@ def _keeps(table: Table, old: Column, new: Column) -> str:
     )
 
 
-def outcome(project: Path, state: State, plan: Plan, overwrite: bool) -> Outcome:
-    """Compare the project's files with those of the plan; writes nothing."""
-    plans = {**state.sources, plan.source: plan}
+def outcome(project: Path, state: State, new: Sequence[Plan], overwrite: bool) -> Outcome:
+    """Compare the project's files with those of the new plans; writes nothing."""
+    plans = {**state.sources, **{plan.source: plan for plan in new}}
     before, now = project_files(state.sources), project_files(plans)
-    _refuse_names_twice(plans, plan, now)
-    elsewhere = _elsewhere(project, state, plans, plan, now)
+    elsewhere: dict[str, str] = {}
+    for plan in new:
+        _refuse_names_twice(plans, plan, now)
+        elsewhere |= _elsewhere(project, state, plans, plan, now)
     changes, notices, hashes = [], [], {}
-    for other, has_table in [] if plan.is_landed else _other_sources(project, plan):
-        notices.append(f"{other} has a source {plan.source}, too.")
-        if has_table:
-            elsewhere[plan.sources_file] = (
-                f"{plan.sources_file} is not written, because {other} has the table {plan.raw_table} of it."
-            )
+    for plan in new:
+        for other, has_table in [] if plan.is_landed else _other_sources(project, plan):
+            notices.append(f"{other} has a source {plan.source}, too.")
+            if has_table:
+                elsewhere[plan.sources_file] = (
+                    f"{plan.sources_file} is not written, because {other} has the table {plan.raw_table} "
+                    "of it."
+                )
     for path, text in now.items():
         file = project / path
         there = file.read_text(encoding="utf-8") if file.exists() else None

@@ -121,11 +121,10 @@ values_unread as (
 
 late_arriving_messages as (
 
-    select * except (copy, copies)
+    select numbered.* except (copy)
     from (
         select
             raw_messages.*,
-            late_arriving_positions.copies,
             row_number() over (
                 partition by raw_messages.{{ identity | join(', raw_messages.') }}
                 -- of a message that was cut and landed again, whole, the copy that was not read before
@@ -136,10 +135,6 @@ late_arriving_messages as (
                     length(raw_messages.value) desc
             ) as copy
         from raw_messages
-        inner join late_arriving_positions
-            on {% for name in identity -%}
-            {{ 'and ' if not loop.first }}raw_messages.{{ name }} <=> late_arriving_positions.{{ name }}
-            {% endfor -%}
         {%- if reading.counts_copies %}
         left join values_unread
             on {% for name in identity -%}
@@ -147,7 +142,11 @@ late_arriving_messages as (
             {% endfor -%}
         {%- endif %}
     ) as numbered
-    where copy <= copies
+    inner join late_arriving_positions
+        on {% for name in identity -%}
+        {{ 'and ' if not loop.first }}numbered.{{ name }} <=> late_arriving_positions.{{ name }}
+        {% endfor -%}
+        and numbered.copy <= late_arriving_positions.copies
 
 ),
 {%- endif %}

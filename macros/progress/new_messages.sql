@@ -61,6 +61,7 @@ select * from values
 -#}
 {%- macro _new_messages_ctes(reading) -%}
     {%- set identity = ['topic', 'partition', 'offset'] + (['timestamp'] if reading.counts_copies else []) -%}
+    {%- set raw_position = 'raw_messages.' ~ identity | join(', raw_messages.') -%}
 partitions_to_read as (
 
     {{ spark_cdc._partition_values(reading.partitions) | indent(4) }}
@@ -83,10 +84,10 @@ positions_read as (
 late_arriving_positions as (
 
     select
-        {% for name in identity -%}
-        raw_messages.{{ name }},
-        {% endfor -%}
-        count(*){{ ' - coalesce(max(positions_read.copies), 0)' if reading.counts_copies }} as copies
+        {{ raw_position }}
+        {%- if reading.counts_copies %},
+        count(*) - coalesce(max(positions_read.copies), 0) as copies
+        {%- endif %}
     from raw_messages
     inner join partitions_to_read
         on raw_messages.topic <=> partitions_to_read.topic
@@ -94,10 +95,8 @@ late_arriving_positions as (
         and raw_messages.offset <= partitions_to_read.after_offset
         and partitions_to_read.has_late_messages
     left join positions_read
-        on {% for name in identity -%}
-        {{ 'and ' if not loop.first }}raw_messages.{{ name }} <=> positions_read.{{ name }}
-        {% endfor -%}
-    group by raw_messages.{{ identity | join(', raw_messages.') }}
+        on {{ spark_cdc._is_same_position(identity, 'raw_messages', 'positions_read') }}
+    group by {{ raw_position }}
     {%- if reading.counts_copies %}
     having copies > 0
     {%- else %}
@@ -107,8 +106,17 @@ late_arriving_positions as (
     {%- endif %}
 
 ),
+{%- if not reading.counts_copies %}
 
-{%- if reading.counts_copies %}
+late_arriving_messages as (
+
+    select raw_messages.*
+    from raw_messages
+    left semi join late_arriving_positions
+        on {{ spark_cdc._is_same_position(identity, 'raw_messages', 'late_arriving_positions') }}
+
+),
+{%- else %}
 
 values_unread as (
 
@@ -117,7 +125,6 @@ values_unread as (
     group by {{ identity | join(', ') }}
 
 ),
-{%- endif %}
 
 late_arriving_messages as (
 
@@ -126,29 +133,22 @@ late_arriving_messages as (
         select
             raw_messages.*,
             row_number() over (
-                partition by raw_messages.{{ identity | join(', raw_messages.') }}
+                partition by {{ raw_position }}
                 -- of a message that was cut and landed again, whole, the copy that was not read before
                 order by
-                    {% if reading.counts_copies -%}
                     coalesce(array_contains(values_unread.value_hashes, xxhash64(cast(raw_messages.value as string))), false),
-                    {% endif -%}
                     length(raw_messages.value) desc
             ) as copy
         from raw_messages
-        {%- if reading.counts_copies %}
         left join values_unread
-            on {% for name in identity -%}
-            {{ 'and ' if not loop.first }}raw_messages.{{ name }} <=> values_unread.{{ name }}
-            {% endfor -%}
-        {%- endif %}
+            on {{ spark_cdc._is_same_position(identity, 'raw_messages', 'values_unread') }}
     ) as numbered
     inner join late_arriving_positions
-        on {% for name in identity -%}
-        {{ 'and ' if not loop.first }}numbered.{{ name }} <=> late_arriving_positions.{{ name }}
-        {% endfor -%}
+        on {{ spark_cdc._is_same_position(identity, 'numbered', 'late_arriving_positions') }}
         and numbered.copy <= late_arriving_positions.copies
 
 ),
+{%- endif %}
 {%- endif %}
 
 new_messages as (
@@ -179,6 +179,14 @@ new_messages as (
     {%- endif %}
 
 ),
+{%- endmacro -%}
+
+{%- macro _is_same_position(identity, left, right) -%}
+    {%- set conditions = [] -%}
+    {%- for name in identity -%}
+        {%- do conditions.append(left ~ '.' ~ name ~ ' <=> ' ~ right ~ '.' ~ name) -%}
+    {%- endfor -%}
+    {{- return(conditions | join(' and ')) -}}
 {%- endmacro -%}
 
 {%- macro _has_late_messages(reading) -%}

@@ -34,7 +34,14 @@ from dbt_spark_cdc.workers import functions_in, why_not
 
 _CONNECTIONS = "dbt.adapters.spark.connections"
 _WRAPPED = "_spark_cdc_wrapped"
-_METHOD_LIMIT, _SPARKS_METHOD_LIMIT = "spark.sql.codegen.hugeMethodLimit", "65535"
+# Setting of a session -> Spark's default, and what is set in its place.
+_SETTINGS = {
+    # Let Spark split a method of more than 8,000 bytes, which HotSpot interprets and never compiles. Spark's
+    # documentation names this limit for HotSpot. A model of ten columns exceeds it, and takes twice the time.
+    "spark.sql.codegen.hugeMethodLimit": ("65535", "8000"),
+    # A changes model over raw needs up to 99 walks of the analyzer, and what a user builds upon it some more.
+    "spark.sql.analyzer.maxIterations": ("100", "200"),
+}
 
 # The path of a file: `file:` has options of its own, and a database in memory begins with a colon, too.
 _CATALOG_FILE = re.compile(r"jdbc:sqlite:(?!file:|:)([^?]+)(?:\?.*)?")
@@ -171,7 +178,7 @@ def _prepare_session(parameters: dict[str, str]) -> None:
             return
         _State.begin(session)
         try:
-            _keep_generated_code_compilable(session)
+            _choose_settings(session)
             if version_of(session) < OLDEST_SPARK:
                 # The models say so themselves, each with one sentence.
                 return
@@ -203,14 +210,11 @@ def _quieten_connect() -> None:
     warnings.filterwarnings("ignore", module=r"pyspark\.sql\.connect\.")
 
 
-def _keep_generated_code_compilable(session: Any) -> None:
-    """Let Spark split a method of more than 8,000 bytes, which HotSpot interprets and never compiles.
-
-    Spark's own limit is 65,535, and its documentation names 8,000 for HotSpot. A staging model of ten
-    columns exceeds it, and takes twice the time. A limit that the user set stays.
-    """
-    if session.conf.get(_METHOD_LIMIT, _SPARKS_METHOD_LIMIT) == _SPARKS_METHOD_LIMIT:
-        session.conf.set(_METHOD_LIMIT, "8000")
+def _choose_settings(session: Any) -> None:
+    """Set what these queries need in place of Spark's defaults. What the user set stays."""
+    for name, (sparks, ours) in _SETTINGS.items():
+        if session.conf.get(name, sparks) == sparks:
+            session.conf.set(name, ours)
 
 
 def _session(parameters: dict[str, str]) -> Any:

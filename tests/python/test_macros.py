@@ -282,6 +282,25 @@ def test_a_select_with_more_in_it_is_no_whole_one(configs: MacroLibrary) -> None
         assert not configs.call("_is_whole_select", f"{start} from {name}")
 
 
+LATE_READING = {
+    "partitions": [
+        {
+            "topic": "topic",
+            "partition": 0,
+            "after_offset": 10,
+            "up_to_offset": 20,
+            "fingerprint": 1,
+            "messages": 1,
+        }
+        | {"has_late_messages": True, "late_ranges": [[0, 9999]], "has_copies": True}
+    ],
+    "positions_read": "select topic, partition, offset, false as is_reused from raw",
+    "counts_copies": False,
+    "read_again": [{"topic": "topic", "partition": 0, "offset": 5}],
+    "read_again_query": "select topic, partition, offset from raw",
+}
+
+
 def test_no_query_comes_near_the_depth_at_which_spark_gives_up(
     session: SparkSession, library: MacroLibrary
 ) -> None:
@@ -289,6 +308,14 @@ def test_no_query_comes_near_the_depth_at_which_spark_gives_up(
     session.sql(
         "select 'topic' as topic, 0 as partition, 0L as offset, current_timestamp() as timestamp, '' as key, '{}' as value"
     ).createOrReplaceTempView("raw")
+    incremental = MacroLibrary(REPOSITORY)
+    incremental._macros |= {
+        "_is_incremental_run": lambda: True,
+        "_is_log": lambda: True,
+        "_reasons_to_rebuild_log": lambda *_: [],
+        "_refuse_append_of_other_arguments": lambda *_: None,
+        "_changes_to_read": lambda *_, **__: LATE_READING,
+    }
     families = library.call("_type_families")
     columns = {family: "decimal(20,4)" if family == "decimal" else family for family in families}
     columns |= {"id": "bigint", "set": "string from set", "amount": "decimal(20,4) from base64"}
@@ -307,8 +334,10 @@ def test_no_query_comes_near_the_depth_at_which_spark_gives_up(
             session.createDataFrame([], messages.schema).createOrReplaceTempView("messages")
             arguments = typed | {"format": name, "dialect": dialect}
             analyzed(changes(library, relation=None, messages="messages", **arguments), 50)
-            # Messages and changes in one query: the deepest that a model can be.
+            # Messages and changes in one query.
             analyzed(changes(library, **arguments), 97)
+            # A later run of it that also reads late messages, and some once more: the deepest that a model can be.
+            analyzed(changes(incremental, **arguments), 100)
 
 
 @pytest.mark.parametrize("version", ["2.4.8", "3.5.1", "3.5.8-amzn-0"])

@@ -234,17 +234,25 @@ def test_the_functions_are_registered_before_the_first_statement_only(adapter: A
     assert adapter.said == [REGISTERED]
 
 
-@pytest.mark.parametrize(("given", "kept"), [(None, "8000"), ("65535", "8000"), ("4000", "4000")])
-def test_generated_methods_stay_small_enough_to_be_compiled(
-    adapter: Any, given: str | None, kept: str
+@pytest.mark.parametrize(
+    ("name", "sparks", "ours"),
+    [
+        ("spark.sql.codegen.hugeMethodLimit", "65535", "8000"),
+        ("spark.sql.analyzer.maxIterations", "100", "200"),
+    ],
+)
+def test_a_session_gets_settings_unless_the_user_chose_them(
+    adapter: Any, monkeypatch: pytest.MonkeyPatch, name: str, sparks: str, ours: str
 ) -> None:
-    """Unless the user chose a limit."""
-    if given:
-        adapter.session.settings["spark.sql.codegen.hugeMethodLimit"] = given
-    SparkCdcPlugin("project")
-    adapter.manager.open(FakeConnection("session"))
-    adapter.cursor().execute("select 1")
-    assert adapter.session.settings == {"spark.sql.codegen.hugeMethodLimit": kept}
+    for given, kept in ((None, ours), (sparks, ours), ("4000", "4000")):
+        monkeypatch.setattr(plugin_module._State, "prepared_session", None)
+        adapter.session.settings.clear()
+        if given:
+            adapter.session.settings[name] = given
+        SparkCdcPlugin("project")
+        adapter.manager.open(FakeConnection("session"))
+        adapter.cursor().execute("select 1")
+        assert adapter.session.settings[name] == kept
 
 
 def test_functions_are_tried_on_a_worker_before_the_first_statement_that_calls_them(

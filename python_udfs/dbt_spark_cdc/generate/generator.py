@@ -185,7 +185,8 @@ class Generator:
         if is_alone and not noted:
             return []
         new = sorted({m.topic for m in read.messages if not any(_fits(m.topic, name) for name in noted)})
-        return [*noted, *new]
+        # What has other signs is read as a regular expression.
+        return [*noted, *(name if PLAIN_TOPIC.fullmatch(name) else re.escape(name) for name in new)]
 
     def _name(self, plan: Plan, found: Sequence[Table], others: Sequence[Plan]) -> None:
         """Give each table its model, as a route or the last run has it; `others` are of this run, too."""

@@ -18,12 +18,13 @@ select * from values
     {%- endif -%}
     {%- set places = [] -%}
     {%- for row in partitions -%}
+        {%- set ranges = row.get('late_ranges') or [] -%}
         {%- set after = [raw.offset ~ ' > ' ~ row.after_offset | int] if row.after_offset is not none else [] -%}
-        {%- for range in row.late_ranges or [] -%}
+        {%- for range in ranges -%}
             {%- do after.append(raw.offset ~ ' between ' ~ range | join(' and ')) -%}
         {%- endfor -%}
-        {%- set reads_all = not after or (row.has_late_messages and not row.late_ranges) -%}
-        {%- set after = '' if reads_all else ' and (' ~ after | join(' or ') ~ ')' if row.late_ranges else ' and ' ~ after[0] -%}
+        {%- set reads_all = row.after_offset is none or (row.has_late_messages and not ranges) -%}
+        {%- set after = '' if reads_all else ' and ' ~ after[0] if not ranges else ' and (' ~ after | join(' or ') ~ ')' -%}
         {%- do places.append(spark_cdc._is_partition(raw, row) ~ after ~ ' and ' ~ raw.offset ~ ' <= ' ~ row.up_to_offset | int) -%}
     {%- endfor -%}
     {%- for row in read_again -%}

@@ -98,3 +98,12 @@
     {%- endfor -%}
     {{- return('cast(array(' ~ parts | join(', ') ~ ') as array<decimal(20,0)>)') -}}
 {%- endmacro -%}
+
+{#- Condition: two relations have the same values in these columns, NULL or not. -#}
+{%- macro _same(one, other, names) -%}
+    {%- set conditions = [] -%}
+    {%- for name in names -%}
+        {%- do conditions.append(one ~ '.' ~ name ~ ' <=> ' ~ other ~ '.' ~ name) -%}
+    {%- endfor -%}
+    {{- return(conditions | join(' and ')) -}}
+{%- endmacro -%}

@@ -69,12 +69,10 @@
             'positions_read': "select topic, partition, offset, timestamp, error.code <=> 'offset_reused' as is_reused from " ~ this,
             'values_unread': "select topic, partition, offset, timestamp, xxhash64(value) as value_hash from " ~ this
                 ~ " where kind = 'unreadable'",
-        } if partitions else none -%}
-        {%- if reading -%}
-            {%- do reading.update({
-                'partitions': spark_cdc._with_late_ranges(partitions, relation, raw_columns, where, reading)
-            }) -%}
-        {%- endif -%}
+        } -%}
+        {%- set reading = dict(
+            reading, partitions=spark_cdc._with_late_ranges(partitions, relation, raw_columns, where, reading)
+        ) if partitions else none -%}
     {%- endif -%}
 with {{ spark_cdc._envelope(relation, fmt, raw_columns, reading=reading, finds_reused_offsets=true, where=where) }},
 

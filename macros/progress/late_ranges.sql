@@ -16,7 +16,10 @@
         spark_cdc._step('finding late-arriving messages')
         ~ spark_cdc._different_blocks(late, relation, raw_columns, where, reading) ~ ' limit ' ~ (most_blocks + 1)
     ).rows -%}
-    {%- set narrowed, count = [], [blocks | length] -%}
+    {%- if blocks | length > most_blocks -%}
+        {{- return(partitions) -}}
+    {%- endif -%}
+    {%- set narrowed, all_ranges = [], [] -%}
     {%- for partition in partitions -%}
         {%- set ranges = [] -%}
         {%- for row in blocks if partition.has_late_messages and (row[0], row[1]) == (partition.topic, partition.partition) -%}
@@ -27,12 +30,12 @@
                 {%- do ranges.append([first, first + 9999]) -%}
             {%- endif -%}
         {%- endfor -%}
-        {%- do count.append(ranges | length) -%}
+        {%- do all_ranges.extend(ranges) -%}
         {%- do narrowed.append(
             dict(partition, late_ranges=ranges, has_late_messages=ranges | length > 0) if partition.has_late_messages else partition
         ) -%}
     {%- endfor -%}
-    {{- return(narrowed if count[0] <= most_blocks and count[1:] | sum <= most_ranges else partitions) -}}
+    {{- return(narrowed if all_ranges | length <= most_ranges else partitions) -}}
 {%- endmacro -%}
 
 {#-

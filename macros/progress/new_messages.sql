@@ -96,7 +96,7 @@ late_arriving_positions as (
         and raw_messages.offset <= partitions_to_read.after_offset
         and partitions_to_read.has_late_messages
     left join positions_read
-        on {{ spark_cdc._is_same_position(identity, 'raw_messages', 'positions_read') }}
+        on {{ spark_cdc._same('raw_messages', 'positions_read', identity) }}
     group by {{ raw_position }}
     {%- if reading.counts_copies %}
     having copies > 0
@@ -114,7 +114,7 @@ late_arriving_messages as (
     select raw_messages.*
     from raw_messages
     left semi join late_arriving_positions
-        on {{ spark_cdc._is_same_position(identity, 'raw_messages', 'late_arriving_positions') }}
+        on {{ spark_cdc._same('raw_messages', 'late_arriving_positions', identity) }}
 
 ),
 {%- else %}
@@ -142,10 +142,10 @@ late_arriving_messages as (
             ) as copy
         from raw_messages
         left join values_unread
-            on {{ spark_cdc._is_same_position(identity, 'raw_messages', 'values_unread') }}
+            on {{ spark_cdc._same('raw_messages', 'values_unread', identity) }}
     ) as numbered
     inner join late_arriving_positions
-        on {{ spark_cdc._is_same_position(identity, 'numbered', 'late_arriving_positions') }}
+        on {{ spark_cdc._same('numbered', 'late_arriving_positions', identity) }}
         and numbered.copy <= late_arriving_positions.copies
 
 ),
@@ -180,14 +180,6 @@ new_messages as (
     {%- endif %}
 
 ),
-{%- endmacro -%}
-
-{%- macro _is_same_position(identity, left, right) -%}
-    {%- set conditions = [] -%}
-    {%- for name in identity -%}
-        {%- do conditions.append(left ~ '.' ~ name ~ ' <=> ' ~ right ~ '.' ~ name) -%}
-    {%- endfor -%}
-    {{- return(conditions | join(' and ')) -}}
 {%- endmacro -%}
 
 {%- macro _has_late_messages(reading) -%}

@@ -389,12 +389,3 @@ max(coalesce({{ prefix }}committed_at, {{ prefix }}timestamp)) over (
     partition by {{ partition }} order by {{ prefix }}sequence, offset rows between unbounded preceding and current row
 )
 {%- endmacro -%}
-
-{#- Condition: two relations have the same values in these columns, NULL or not. -#}
-{%- macro _same(one, other, names) -%}
-    {%- set conditions = [] -%}
-    {%- for name in names -%}
-        {%- do conditions.append(one ~ '.' ~ name ~ ' <=> ' ~ other ~ '.' ~ name) -%}
-    {%- endfor -%}
-    {{- return(conditions | join(' and ')) -}}
-{%- endmacro -%}

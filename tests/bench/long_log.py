@@ -3,8 +3,8 @@
 length  a topic of 100 tables, once with few and once with many messages. Each batch has 5,000 new messages, and dbt runs messages,
         changes (a view) and current of one table. The answer is the cost with many messages to the cost with few.
 late    a topic of one table. Some batches have 50 messages that come late: their offsets were left out of the batch before. The
-        answer is the cost of such a batch to one without. Changes are a view, and beside it a stored log, which is the choice
-        for such a table.
+        answer is the cost of such a batch to one without. It is measured with changes as a view and as a stored log,
+        which is the choice for such a table.
 
 All runs go in turn in one JVM, the first ones unmeasured. The figure is the JVM's CPU seconds. In the end the current tables hold
 the newest message of each key.
@@ -149,7 +149,7 @@ def main() -> None:
 
 
 def length(folder: Path, options: argparse.Namespace) -> list[str]:
-    """Print what a run costs beside few and beside many messages; gives the bar if it is missed."""
+    """Print what a run costs where there are few messages and where there are many; gives the bar if it is missed."""
     topics = {}
     for name, messages in {"few": options.few, "many": options.many}.items():
         topics[name] = Topic(folder, name, tables=100, keys=100_000)

@@ -1113,17 +1113,20 @@ def test_topics_of_several_formats_get_a_messages_model_each(project: Path, tmp_
     assert "route.0.source-table must match a table" in done.stderr
 
 
+def one_of_each(**values: str) -> str:
+    """A line for each topic."""
+    return "\n".join(
+        json.dumps({"topic": topic, "offset": 0, "value": value}) for topic, value in values.items()
+    )
+
+
 def test_a_source_of_one_format_gets_a_second_one(project: Path, tmp_path: Path) -> None:
     """Its messages model read all topics; now it reads its own."""
     file = tmp_path / "shop.jsonl"
 
-    def land(**values: str) -> None:
-        lines = [json.dumps({"topic": topic, "offset": 0, "value": value}) for topic, value in values.items()]
-        file.write_text("\n".join(lines))
-
-    land(m=maxwell({"id": 1}))
+    file.write_text(one_of_each(m=maxwell({"id": 1})))
     assert run(project, file, "--source", "shop").exit_code == 0
-    land(m=maxwell({"id": 1}), d=DEBEZIUM_MESSAGE)
+    file.write_text(one_of_each(m=maxwell({"id": 1}), d=DEBEZIUM_MESSAGE))
     done = run(project, file, "--source", "shop")
     assert done.exit_code == 0, done.output
     assert "stg_shop__messages now reads the topics m; before it read all topics. --topics" in done.stderr
@@ -1134,11 +1137,7 @@ def test_a_source_of_one_format_gets_a_second_one(project: Path, tmp_path: Path)
 def test_the_topics_of_a_source_are_those_that_were_asked_for(project: Path, tmp_path: Path) -> None:
     file = tmp_path / "shop.jsonl"
 
-    def land(**values: str) -> None:
-        lines = [json.dumps({"topic": topic, "offset": 0, "value": value}) for topic, value in values.items()]
-        file.write_text("\n".join(lines))
-
-    land(m=maxwell({"id": 1}), d=DEBEZIUM_MESSAGE)
+    file.write_text(one_of_each(m=maxwell({"id": 1}), d=DEBEZIUM_MESSAGE))
     for source, topics, call in (
         ("shop", ("m",), "format='maxwell', topics=['m'])"),
         ("crm", ("[d-f]", "g"), "format='debezium', topics=['[d-f]', 'g'])"),
@@ -1160,13 +1159,13 @@ def test_the_topics_of_a_source_are_those_that_were_asked_for(project: Path, tmp
     bare = tmp_path / "bare.jsonl"
     bare.write_text(maxwell({"id": 1}))
     assert run(project, bare, "--source", "shop").exit_code == 0
-    land(d=DEBEZIUM_MESSAGE)
+    file.write_text(one_of_each(d=DEBEZIUM_MESSAGE))
     done = run(project, bare, file, "--source", "other")
     assert done.exit_code == 2
     assert "FILES must name the topic of each message if they have several formats" in done.stderr
     assert "got --format maxwell --dialect maxwell in bare; --format debezium --dialect" in done.stderr
     # Canal and others write this alike: it may not be left out.
-    land(m=maxwell({"id": 1}), c=CANAL_MESSAGE)
+    file.write_text(one_of_each(m=maxwell({"id": 1}), c=CANAL_MESSAGE))
     done = run(project, file, "--source", "new")
     assert done.exit_code == 2
     assert "for c, because these write such messages alike" in done.stderr

@@ -291,8 +291,10 @@ LATE_READING = {
             "up_to_offset": 20,
             "fingerprint": 1,
             "messages": 1,
+            "has_late_messages": True,
+            "late_ranges": [[0, 9999]],
+            "has_copies": True,
         }
-        | {"has_late_messages": True, "late_ranges": [[0, 9999]], "has_copies": True}
     ],
     "positions_read": "select topic, partition, offset, false as is_reused from raw",
     "counts_copies": False,

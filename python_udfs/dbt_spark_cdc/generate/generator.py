@@ -78,10 +78,10 @@ class Generator:
         before = self.state.sources.get(self.target.source)
         if before is None or not before.topics:
             return []
-        others = [plan for plan in self._plans_beside() if plan is not before]
-        return list(dict.fromkeys(topic for plan in [before, *others] for topic in plan.topics))
+        plans = [before, *self._plans_of_source()]
+        return list(dict.fromkeys(topic for plan in plans for topic in plan.topics))
 
-    def _plans_beside(self) -> list[Plan]:
+    def _plans_of_source(self) -> list[Plan]:
         """Return the plans of this source, or of a format of it, that read the same raw table."""
         return [
             plan
@@ -153,12 +153,12 @@ class Generator:
         known = self.library.formats()[read.format]
         dialect = None if read.dialect in (None, next(iter(known), None)) else read.dialect
         names = _names(self.target.source, read.format, dialect)
-        beside = [
-            plan for plan in self._plans_beside() if (plan.format, plan.dialect) == (read.format, dialect)
+        of_format = [
+            plan for plan in self._plans_of_source() if (plan.format, plan.dialect) == (read.format, dialect)
         ]
         taken = {*self.state.sources, *(plan.source for plan in others)}
-        if beside:
-            source = beside[0].source
+        if of_format:
+            source = of_format[0].source
         elif is_alone:
             source = names[0]
         else:
@@ -196,15 +196,11 @@ class Generator:
             table.model = table.model or known.get(table.identity, "")
         unnamed = [table for table in plan.tables if not table.model]
         put_names(plan.tables, found)
-        taken = {name for other in others for table in other.tables for name in _models(table)}
+        taken = {name for other in others for table in other.tables for name in table.models}
         for table in unnamed:
             # One table may come in two formats, as while a source changes its producer.
-            if not taken.isdisjoint(_models(table)):
+            if not taken.isdisjoint(table.models):
                 table.model = f"{plan.source}_{table.model}"
-
-
-def _models(table: Table) -> list[str]:
-    return [table.model, f"{table.model}_history"]
 
 
 def _names(source: str, format_: str, dialect: str | None) -> list[str]:

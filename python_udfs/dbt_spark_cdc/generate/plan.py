@@ -83,6 +83,11 @@ class Table(_Part):
         """The name as people write it."""
         return ".".join(part for part in self.identity if part is not None)
 
+    @property
+    def models(self) -> tuple[str, str]:
+        """The names of its current table and its history."""
+        return self.model, f"{self.model}_history"
+
     def covers(self, other: Table) -> bool:
         """Whether its model reads another table, because of a star."""
         return all(map(matches, self.identity, other.identity))
@@ -166,8 +171,7 @@ def _full(table: Table) -> str:
 
 def _clashing(some: Sequence[Table], tables: Sequence[Table]) -> list[Table]:
     """Return those whose model has the name of another one, as a current table or as a history."""
-    taken = Counter(table.model for table in tables)
-    taken.update(f"{table.model}_history" for table in tables)
+    taken = Counter(name for table in tables for name in table.models)
     return [table for table in some if taken[table.model] > 1]
 
 

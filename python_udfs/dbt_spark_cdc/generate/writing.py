@@ -271,7 +271,7 @@ def _taken(plans: Mapping[str, Plan], first: Plan, name: str, path: str) -> Usag
     """Return the sentence about a model whose name another file has."""
     for plan in (first, *plans.values()):
         for table in plan.tables:
-            if name in (table.model, f"{table.model}_history", plan.changes_model(table)):
+            if name in (*table.models, plan.changes_model(table)):
                 pattern = re.escape(table.full_name).replace(r"\*", ".*")
                 return UsageError(
                     f"option --routes must give the model `{name}` another name, because {path} has it; "

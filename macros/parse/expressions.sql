@@ -94,6 +94,20 @@
     ) -}}
 {%- endmacro -%}
 
+{#-
+    True if `text` contains one of `parts`. One search for all of them: a `contains` for each reads a long text as often as there
+    are parts. The look ahead passes over characters with which none begins.
+-#}
+{%- macro _contains_one_of(text, parts) -%}
+    {%- set first_characters, patterns = [], [] -%}
+    {%- for part in parts -%}
+        {%- do first_characters.append(modules.re.escape(part[0])) -%}
+        {%- do patterns.append(modules.re.escape(part)) -%}
+    {%- endfor -%}
+    {%- set one_of = '(?=[' ~ first_characters | unique(case_sensitive=true) | join ~ '])(?:' ~ patterns | join('|') ~ ')' -%}
+    {{- return(text ~ ' rlike ' ~ spark_cdc._literal(one_of)) -}}
+{%- endmacro -%}
+
 {#- True if two lists have different rows; the order of the columns in a row does not matter. -#}
 {%- macro _other_rows(left, right) -%}
     {%- set ordered = ', image -> array_sort(map_entries(image)))' -%}

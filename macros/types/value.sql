@@ -51,44 +51,25 @@
 {#-
     A cast reads 1d and 0x1p3 as numbers, turns a number that is too big into infinity and one that is too small into zero, and
     changes 9007199254740993 to another whole number. A whole number is read if the floating number, rounded to as many digits,
-    is that number. Digits after the point are rounded, as in the source.
+    is that number: up to 2^53 (of a float 2^24) it always is. Digits after the point are rounded, as in the source.
 -#}
 {%- macro _floating_value(text, family) -%}
     {%- set number = 'try_cast(' ~ text ~ ' as ' ~ family ~ ')' -%}
     {%- set whole = 'try_cast(' ~ text ~ ' as decimal(38,0))' -%}
-    {%- set zeros_at_end -%}
-        length({{ whole }})
-        - length(trim(trailing '0' from {{ whole }}))
-    {%- endset -%}
-    {#- Beyond a bigint, the floating number's own text is read: with a point, an exponent, or zeros at its end. -#}
-    {#- A cast makes the highest bigint of the number after it. -#}
-    {%- set exact -%}
-        case
-            when {{ number }} < 9223372036854775808D
-                then try_cast({{ number }} as bigint)
-        end
-    {%- endset -%}
-    {%- set is_that_number -%}
-        coalesce(
-            abs(
-                {{ exact | indent(8) }}
-                - {{ whole }}
-            ) * 2 <= power(
-                10,
-                {{ zeros_at_end | indent(8) }}
-            ),
-            {{ text }} rlike r'[.eE]|^[+-]?[0-9]{1,{{ 17 if family == 'double' else 9 }}}0*\z'
-        )
-    {%- endset -%}
+    {%- set digits, all_are_exact_below, digits_that_count = (15, '9007199254740992', 17) if family == 'double' else (7, '16777216', 9) -%}
     {%- set value -%}
 case
-    when {{ text }} rlike r'^-?[0-9]{1,{{ 15 if family == 'double' else 7 }}}(?:[.][0-9]{0,15})?\z' then {{ number }}
-    when {{ text }} in ('NaN', 'Infinity', '-Infinity') then {{ number }}
-    when not {{ text }} rlike r'^[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]{1,4})?\z' then null
-    when abs({{ number }}) = double('infinity') then null
-    when {{ number }} = 0 and {{ text }} rlike '^[+-]?[0.]*[1-9]' then null
-    when abs({{ number }}) >= {{ '9007199254740992' if family == 'double' else '16777216' }} and not {{ is_that_number }} then null
-    else {{ number }}
+    when {{ text }} rlike r'^(?:-?[0-9]{1,{{ digits }}}(?:[.][0-9]{0,15})?|NaN|-?Infinity)\z' then {{ number }}
+    when {{ text }} rlike r'^[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]{1,4})?\z'
+        and not (abs({{ number }}) in (0D, double('infinity')) and {{ text }} rlike r'^[+-]?[0.]*[1-9]')
+        and (abs({{ number }}) < {{ all_are_exact_below }} or coalesce(
+            -- a cast makes the highest bigint of the number after it
+            abs(case when {{ number }} < 9223372036854775808D then try_cast({{ number }} as bigint) end - {{ whole }}) * 2
+                <= power(10, length({{ whole }}) - length(trim(trailing '0' from {{ whole }}))),
+            -- beyond a bigint, the floating number's own text: with a point, an exponent, or zeros at its end
+            {{ text }} rlike r'[.eE]|^[+-]?[0-9]{1,{{ digits_that_count }}}0*\z'
+        ))
+        then {{ number }}
 end
     {%- endset -%}
     {{- return(value) -}}

@@ -399,10 +399,7 @@ end
     placeholder, and a lambda over every row is slow.
 -#}
 {%- macro _debezium_known_rows() -%}
-    {%- set found = ["contains(value, '\\\\u')"] -%}
-    {%- for text in spark_cdc._debezium_placeholders(inside_of_value=true) -%}
-        {%- do found.append('contains(value, ' ~ spark_cdc._literal(text) ~ ')') -%}
-    {%- endfor -%}
+    {%- set texts = ['\\u'] + spark_cdc._debezium_placeholders(inside_of_value=true) -%}
     {%- set known -%}
         case
             when may_lack_values
@@ -413,7 +410,8 @@ end
         end
     {%- endset -%}
     {{- return({
-        'may_lack_values': 'true' if spark_cdc._var('spark_cdc__debezium_unavailable_pattern') else found | join('\n    or '),
+        'may_lack_values': 'true' if spark_cdc._var('spark_cdc__debezium_unavailable_pattern')
+            else spark_cdc._contains_one_of('value', texts),
         'known_rows': known,
         'known_before': 'get(known_rows, 0)',
         'known_after': 'get(known_rows, 1)',
@@ -454,14 +452,15 @@ end
         {%- set base64, hexadecimal = spark_cdc._base64(placeholder.encode('utf-8') | list), placeholder.encode('utf-8').hex() -%}
         {%- set base64_url = base64 | replace('+', '-') | replace('/', '_') -%}
         {%- set uuid = spark_cdc._uuid_of_name(placeholder) -%}
-        {%- set texts = [placeholder, base64, base64_url, base64.rstrip('='), base64_url.rstrip('='), hexadecimal, hexadecimal | upper] -%}
+        {%- set texts = [placeholder, base64.rstrip('='), base64_url.rstrip('='), hexadecimal, hexadecimal | upper] -%}
         {%- if inside_of_value -%}
-            {#- The beginning of a list is enough, and its numbers may have blanks between them. -#}
+            {#- The beginning is enough, and the numbers of a list may have blanks between them. -#}
             {%- set numbers, decimals = spark_cdc._debezium_bytes_of(placeholder) -%}
             {%- do forms.extend(texts + [uuid]) -%}
             {%- do forms.extend(['[' ~ numbers[:3] | join(', '), '[' ~ numbers[:3] | join(','), '[' ~ numbers[0] ~ '.0,']) -%}
             {%- do forms.extend(['["' ~ decimals[0] ~ '",', '[{"scale":0,"value":"' ~ decimals[0] ~ '"},']) -%}
         {%- else -%}
+            {%- set texts = texts + [base64, base64_url] -%}
             {%- do forms.extend(texts) -%}
             {%- for text in texts + [uuid] -%}
                 {%- do forms.append('["' ~ text ~ '"]') -%}

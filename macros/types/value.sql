@@ -51,7 +51,9 @@
 {#-
     A cast reads 1d and 0x1p3 as numbers, turns a number that is too big into infinity and one that is too small into zero, and
     changes 9007199254740993 to another whole number. A whole number is read if the floating number, rounded to as many digits,
-    is that number: up to 2^53 (of a float 2^24) it always is. Digits after the point are rounded, as in the source.
+    is that number: up to 2^53 (of a float 2^24) it always is. Beyond a bigint the floating number's own text is read, with a
+    point, an exponent or zeros at its end; a cast makes the highest bigint of the number after it, so that one is left out.
+    Digits after the point are rounded, as in the source.
 -#}
 {%- macro _floating_value(text, family) -%}
     {%- set number = 'try_cast(' ~ text ~ ' as ' ~ family ~ ')' -%}
@@ -63,10 +65,8 @@ case
     when {{ text }} rlike r'^[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]{1,4})?\z'
         and not (abs({{ number }}) in (0D, double('infinity')) and {{ text }} rlike r'^[+-]?[0.]*[1-9]')
         and (abs({{ number }}) < {{ all_are_exact_below }} or coalesce(
-            -- a cast makes the highest bigint of the number after it
             abs(case when {{ number }} < 9223372036854775808D then try_cast({{ number }} as bigint) end - {{ whole }}) * 2
                 <= power(10, length({{ whole }}) - length(trim(trailing '0' from {{ whole }}))),
-            -- beyond a bigint, the floating number's own text: with a point, an exponent, or zeros at its end
             {{ text }} rlike r'[.eE]|^[+-]?[0-9]{1,{{ digits_that_count }}}0*\z'
         ))
         then {{ number }}

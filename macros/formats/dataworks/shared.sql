@@ -85,7 +85,7 @@
     {%- set keys = spark_cdc._keys_of('schema', value) -%}
     {{- return({
         'schema.source: a field occurs twice': spark_cdc._has_duplicate_column('message.`schema`.source'),
-        'schema: a field occurs twice': "case when octet_length(value) - octet_length(replace(value, '\"source\"', '')) > 8 "
+        'schema: a field occurs twice': "case when regexp_count(value, '\"source\"') > 1 "
             ~ "or contains(value, '\\\\u006') or contains(value, '\\\\u007') then " ~ spark_cdc._names_twice(keys) ~ ' else false end',
         'payload.ddl: a field occurs twice': 'case when contains(substr(' ~ ddl ~ ", 3), '\"text\":') then "
             ~ spark_cdc._names_twice('json_object_keys(' ~ ddl ~ ')') ~ ' else false end',

@@ -18,6 +18,7 @@ from dbt_spark_cdc.generate.files import project_files
 from dbt_spark_cdc.generate.plan import (
     DOES_NOT_FIT,
     NO_TYPE,
+    OF_HISTORY,
     ONLY_NULLS,
     SCALES_DIFFER,
     SHARDS_DIFFER,
@@ -27,6 +28,7 @@ from dbt_spark_cdc.generate.plan import (
     matches,
     model_name,
     put_names,
+    without_models,
 )
 from dbt_spark_cdc.generate.reading import JINJA, _not_declarable
 from dbt_spark_cdc.generate.routes import load, routed
@@ -459,6 +461,25 @@ def test_a_table_without_a_key_has_its_changes_only() -> None:
     assert "cdc_reconciliation" not in "".join(files)
     changes = files["models/staging/shop/stg_shop__views_changes.sql"]
     assert "-- no key is known" in changes and "key=[]" in changes
+
+
+def test_a_column_named_as_one_of_a_history_costs_the_history_only() -> None:
+    columns = [Column(name="id", type="bigint"), Column(name="Valid_From", type="date")]
+    priced = table("prices", columns=columns)
+    files = project_files({"shop": plan(priced, table("orders"))})
+    assert "models/marts/shop/prices.sql" in files and "models/marts/shop/orders_history.sql" in files
+    assert "prices_history" not in "".join([*files, *files.values()])
+    assert without_models(priced) == (
+        "shop.prices gets no history, because a history has columns of its own named Valid_From. "
+        "A route leaves out columns."
+    )
+    assert without_models(table("orders")) is None
+
+
+def test_the_names_of_a_history_are_those_that_it_refuses(repository: Path) -> None:
+    text = (repository / "macros/materializations/_target_kind.sql").read_text()
+    own = re.findall(r"'(\w+)':", text.split("'stored_columns': {")[-1].split("}")[0])
+    assert {name for name in own if not name.startswith("_cdc_")} == set(OF_HISTORY)
 
 
 # ---- a project that has the files already
@@ -1134,6 +1155,21 @@ def test_a_source_of_one_format_gets_a_second_one(project: Path, tmp_path: Path)
     assert run(project, file, "--source", "shop", "--check").exit_code == 0
 
 
+def test_broken_lines_of_files_are_read_by_one_of_several_models(project: Path, tmp_path: Path) -> None:
+    """Such a line has its file's path in place of a topic."""
+    landing(project, "{{ spark_cdc.file_messages(path='captured') }}")
+    file = tmp_path / "shop.jsonl"
+    file.write_text(one_of_each(m=maxwell({"id": 1}), d=DEBEZIUM_MESSAGE))
+    done = run(project, file, "--source", "shop", "--landing", "raw_shop")
+    assert done.exit_code == 0, done.output
+    read = [
+        re.search(r"topics=(\[.*\])", path.read_text())[1]
+        for path in sorted(project.glob("models/staging/*/*__messages.sql"))
+    ]
+    assert sorted(read) == ["['d']", "['m', '.*/.*']"]
+    assert run(project, file, "--source", "shop", "--landing", "raw_shop", "--check").exit_code == 0
+
+
 def test_the_topics_of_a_source_are_those_that_were_asked_for(project: Path, tmp_path: Path) -> None:
     file = tmp_path / "shop.jsonl"
 
@@ -1190,6 +1226,82 @@ def debezium_lines(columns: dict[str, dict[str, Any]], *rows: dict[str, Any]) ->
 def base64_of(number: int) -> str:
     """As Debezium writes the number of a decimal without its point."""
     return base64.b64encode(number.to_bytes(number.bit_length() // 8 + 1, "big", signed=True)).decode()
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_key_of_a_guessed_type_tells_its_texts_apart(project: Path, tmp_path: Path) -> None:
+    """As numbers the versions 1.1 and 1.10 would be one row; so would two texts of one time."""
+    its = [
+        maxwell({"version": version, "at": at, "size": "2.50"}, "versions", primary_key_columns=["version"])
+        for version, at in [("1.1", "2026-01-01 00:00:00"), ("1.10", "2026-01-01 00:00:00.0")]
+    ]
+    file = tmp_path / "shop.jsonl"
+    file.write_text(
+        "\n".join([*its, maxwell({"day": "2026-01-01", "n": 7}, "days", primary_key_columns=["day", "n"])])
+    )
+
+    def columns(of: str) -> str:
+        return (project / f"models/staging/shop/stg_shop__{of}_changes.sql").read_text().split("columns=")[1]
+
+    assert run(project, file, "--source", "shop").exit_code == 0
+    assert "{'version': 'string', 'at': 'timestamp_ntz', 'size': 'decimal(20,4)'}" in columns("versions")
+    assert "{'day': 'date', 'n': 'bigint'}" in columns("days"), "one text a value"
+
+    routes = tmp_path / "routes.yml"
+    routes.write_text(
+        "route: [{source-table: 'shop[.]versions', sink-table: versions, key: [version, at]}]\n"
+    )
+    assert run(project, file, "--source", "shop", "--routes", routes).exit_code == 0
+    assert "'at': 'string'" in columns("versions")
+
+
+@pytest.mark.usefixtures("spark")
+def test_messages_about_a_table_name_its_key_and_types(project: Path, tmp_path: Path) -> None:
+    """AWS DMS writes both when it creates the table, and in no row."""
+    about = {
+        "schema-name": "hr",
+        "table-name": "people",
+        "transaction-id": 1,
+        "timestamp": "2026-01-01T00:00:00.000000Z",
+    }
+    types = {
+        "id": {"type": "INT8"},
+        "code": {"type": "WSTRING", "length": 9},
+        "paid": {"type": "NUMERIC", "precision": 10},
+    }
+    control = {
+        "control": {"table-def": {"columns": types, "primary-key": ["code"]}},
+        "metadata": {**about, "record-type": "control", "operation": "create-table"},
+    }
+    row = {
+        "data": {"id": 1, "code": "7", "paid": 1.5},
+        "metadata": {
+            **about,
+            "record-type": "data",
+            "operation": "load",
+            "partition-key-type": "primary-key",
+        },
+    }
+    file = tmp_path / "hr.jsonl"
+    file.write_text(
+        "\n".join(
+            map(json.dumps, [control, row, {**row, "metadata": {**row["metadata"], "table-name": "notes"}}])
+        )
+    )
+    done = run(project, file, "--source", "hr")
+    assert done.exit_code == 0, done.output
+    changes = (project / "models/staging/hr/stg_hr__people_changes.sql").read_text()
+    assert "key=['code']" in changes
+    assert "{'id': 'bigint', 'code': 'string', 'paid': 'decimal(20,4)'}" in changes
+    assert "-- a guess: paid (the messages name no digits of its decimals)\n" in changes
+    assert (project / "models/marts/hr/people_history.sql").exists()
+    unkeyed = "hr.notes has no key in its messages: it gets a changes model only. A route names a key.\n"
+    assert unkeyed in done.stderr
+
+    routes = tmp_path / "routes.yml"
+    routes.write_text("route: [{source-table: 'hr[.]notes', sink-table: notes, key: [id]}]\n")
+    done = run(project, file, "--source", "hr", "--routes", routes)
+    assert done.exit_code == 0 and "has no key" not in done.stderr
 
 
 @pytest.mark.usefixtures("spark")

@@ -225,7 +225,8 @@ def _marts(plan: Plan) -> dict[str, str]:
     }
     for table in tables:
         files[f"{folder}/{table.model}.sql"] = _table_model(plan, table, "cdc_current")
-        files[f"{folder}/{table.model}_history.sql"] = _table_model(plan, table, "cdc_history")
+        if not table.names_of_history:
+            files[f"{folder}/{table.model}_history.sql"] = _table_model(plan, table, "cdc_history")
     return files
 
 
@@ -246,11 +247,15 @@ def _table_yaml(table: Table) -> str:
         description: {_words(_description(table, column.name, column.source_type, column.shown_guess))}
         data_type: {column.type.split(" from ")[0]}
 {quote}"""
+    text += f"""\
+    data_tests:
+      - spark_cdc.one_row_per_key: {{arguments: {key}}}
+"""
+    if table.names_of_history:
+        return text
     return (
         text
         + f"""\
-    data_tests:
-      - spark_cdc.one_row_per_key: {{arguments: {key}}}
       - spark_cdc.current_equals_open_history: {{arguments: {history}}}
   - name: {_scalar(f"{table.model}_history")}
     description: {_words(f"Every version of each key of {table.full_name}.")}
@@ -269,9 +274,7 @@ def _description(table: Table, name: str, source_type: str | None, guess: str | 
 
 
 def _exposure(plan: Plan, tables: Sequence[Table]) -> str:
-    refs = "".join(
-        f"      - ref('{table.model}')\n      - ref('{table.model}_history')\n" for table in tables
-    )
+    refs = "".join(f"      - ref('{model}')\n" for table in tables for model in table.built_models)
     return f"""\
 exposures:
   - name: {plan.source}_tables

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dbt_spark_cdc.decode import Options, Source, UsageError
 from dbt_spark_cdc.decode.writers import Writers
-from dbt_spark_cdc.generate.plan import Plan, Table, put_names
+from dbt_spark_cdc.generate.plan import Plan, Table, keep_keys_apart, put_names, without_models
 from dbt_spark_cdc.generate.raw_table import newest
 from dbt_spark_cdc.generate.reading import Reader, Topics, topics
 from dbt_spark_cdc.generate.routes import Routes, load, of_tables, routed
@@ -25,7 +25,9 @@ NAME = re.compile(r"[a-z][a-z0-9_]*")
 RAW = "raw"
 # As `messages` reads its argument `topics`.
 PLAIN_TOPIC = re.compile(r"[a-zA-Z0-9._-]+")
-LANDS = re.compile(r"spark_cdc\.(?:kafka|file)_messages\s*\(")
+LANDS = re.compile(r"spark_cdc\.(?P<what>kafka|file)_messages\s*\(")
+# A line of a file that is no captured message has the file's path in place of a topic.
+PATHS = ".*/.*"
 
 
 @dataclass(frozen=True)
@@ -66,8 +68,7 @@ class Generator:
                     f"option {name} must be small letters, digits and underscores; got `{text}`."
                 )
         self.state: State = read_state(target.project)
-        if target.landing is not None:
-            _require_landing(target.project, target.landing)
+        self.lands_files = target.landing is not None and _landed_by(target.project, target.landing) == "file"
         self.routes = load(target.routes) if target.routes else Routes()
         for topic in target.topics:
             _require_topic(topic)
@@ -138,12 +139,19 @@ class Generator:
             notices += [*read.notices, *reader.notices]
         all_found = [table for tables in found for table in tables]
         plans: list[Plan] = []
+        # If each model reads its topics by name, one of them reads the broken lines, too, and rejects them.
+        has_paths = any("/" in message.topic for read in reads for message in read.messages)
+        for_broken_lines = self.lands_files and len(reads) > 1 and not has_paths
         for read, its in zip(reads, found, strict=True):
             routes = of_tables(self.routes, its, all_found)
             tables = routed(routes, its, self.library, notices)
+            keep_keys_apart(tables)
             plan = self._planned(read, len(reads) == 1, plans, tables)
+            if for_broken_lines and not plans and PATHS not in plan.topics:
+                plan.topics.append(PATHS)
             left_out = [table for table in its if table not in tables]
             plan = merged(self.state.sources.get(plan.source), plan, left_out, notices)
+            notices += filter(None, map(without_models, tables))
             self._name(plan, its, plans)
             plans.append(plan)
         result = outcome(self.target.project, self.state, plans, overwrite)
@@ -223,17 +231,18 @@ def _require_topic(text: str) -> None:
         raise UsageError("option --topics must be a topic or a regular expression; got an empty text.")
 
 
-def _require_landing(project: Path, name: str) -> None:
-    """Raise UsageError if the project has no landing model of this name."""
+def _landed_by(project: Path, name: str) -> str:
+    """Return what a landing model of the project lands, kafka or file; raises UsageError without one."""
     files = sorted((project / "models").glob(f"**/{name}.sql"))
     if not files:
         raise UsageError(
             f"option --landing must be a model of the project that lands the messages; got `{name}`, and "
             f"there is no {name}.sql under {project / 'models'}. Write it first: docs/how-to/land-a-topic.md."
         )
-    if not LANDS.search(files[0].read_text(encoding="utf-8")):
+    if (call := LANDS.search(files[0].read_text(encoding="utf-8"))) is None:
         raise UsageError(
             "option --landing must be a model that calls spark_cdc.kafka_messages or "
             f"spark_cdc.file_messages; got {files[0].relative_to(project).as_posix()}. To read another "
             "table, name it with --raw-table."
         )
+    return call["what"]

@@ -11,16 +11,19 @@ from collections.abc import Iterable, Sequence
 from pydantic import BaseModel, ConfigDict, Field
 
 from dbt_spark_cdc.decode import UsageError
-from dbt_spark_cdc.generate.types import OF_OWN_SCALE, TEXT, is_exact_number, joined
+from dbt_spark_cdc.generate.types import OF_OWN_SCALE, TEXT, is_exact_number, joined, makes_texts_alike
 from dbt_spark_cdc.message_text import STAR, is_pattern, matches_star
 
 # Why a type is a guess.
 NO_TYPE = "the messages name no type"
 UNKNOWN_TYPE = "this package does not know the type that the messages name"
+NO_DIGITS = "the messages name no digits of its decimals"
 ONLY_NULLS = "no message has a value"
 DOES_NOT_FIT = "a value does not fit the type that the source names"
 SCALES_DIFFER = "each value has a scale of its own"
 SHARDS_DIFFER = "the types of the shards differ"
+# The columns of a history that a current table does not have, as `cdc_history` names them.
+OF_HISTORY = ("valid_from", "valid_to")
 
 
 class _Part(BaseModel):
@@ -88,6 +91,16 @@ class Table(_Part):
         """The names of its current table and its history."""
         return self.model, f"{self.model}_history"
 
+    @property
+    def built_models(self) -> tuple[str, ...]:
+        """The models that it gets: none without a key, no history if a column has a name of the history's."""
+        return self.models[: (1 if self.names_of_history else 2) if self.key else 0]
+
+    @property
+    def names_of_history(self) -> list[str]:
+        """The columns that have the name of one that a history has itself."""
+        return [column.name for column in self.columns if column.name.lower() in OF_HISTORY]
+
     def covers(self, other: Table) -> bool:
         """Whether its model reads another table, because of a star."""
         return all(map(matches, self.identity, other.identity))
@@ -131,6 +144,33 @@ class Plan(_Part):
 
     def changes_model(self, table: Table) -> str:
         return f"stg_{self.source}__{table.model}_changes"
+
+
+def keep_keys_apart(tables: Iterable[Table]) -> None:
+    """Declare columns of a key as texts if their type is a guess in which two texts may be one value.
+
+    As numbers, the versions 1.1 and 1.10 would be one row.
+    """
+    for table in tables:
+        for column in table.columns:
+            is_guess = column.guess in (NO_TYPE, UNKNOWN_TYPE)
+            if column.name in table.key and is_guess and makes_texts_alike(column.type):
+                column.type = TEXT
+
+
+def without_models(table: Table) -> str | None:
+    """Return the sentence about a table that does not get all models; None if it gets them."""
+    if not table.key:
+        return (
+            f"{table.full_name} has no key in its messages: it gets a changes model only. "
+            "A route names a key."
+        )
+    if names := table.names_of_history:
+        return (
+            f"{table.full_name} gets no history, because a history has columns of its own named "
+            f"{' and '.join(names)}. A route leaves out columns."
+        )
+    return None
 
 
 def put_names(tables: Sequence[Table], found: Iterable[Table]) -> None:

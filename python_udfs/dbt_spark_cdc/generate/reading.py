@@ -13,6 +13,7 @@ from dbt_spark_cdc.decode.writers import ALIKE, Writers, options
 from dbt_spark_cdc.generate.ddl import Declared, Statement, declared
 from dbt_spark_cdc.generate.plan import (
     DOES_NOT_FIT,
+    NO_DIGITS,
     NO_TYPE,
     ONLY_NULLS,
     SCALES_DIFFER,
@@ -22,7 +23,14 @@ from dbt_spark_cdc.generate.plan import (
     differs_in_case,
     model_name,
 )
-from dbt_spark_cdc.generate.types import OF_OWN_SCALE, SHAPES, TEXT, Shapes, guessed
+from dbt_spark_cdc.generate.types import (
+    OF_OWN_SCALE,
+    SHAPES,
+    TEXT,
+    Shapes,
+    guessed,
+    is_exact_number,
+)
 from dbt_spark_cdc.inputs import Message
 from dbt_spark_cdc.macros import MacroLibrary
 from dbt_spark_cdc.message_text import STAR
@@ -36,6 +44,8 @@ MESSAGES = "generate_messages"
 COLUMNS_OF_A_QUERY = 60
 # What Debezium's schema names a decimal that has a scale in each value; where types have no names, a struct.
 WITH_OWN_SCALE = ("io.debezium.data.VariableScaleDecimal", "struct")
+# What AWS DMS names a decimal of any digits.
+WITHOUT_DIGITS = "NUMERIC"
 # What dbt would run in a YAML file: a name of a message is never code.
 JINJA = re.compile(r"\{[{%#]|^\s*(?:env_var|ref|var|source|doc)\s*\(.+\)\s*$", re.DOTALL)
 NAMES = "database_name, schema_name, table_name"
@@ -136,8 +146,8 @@ class Reader:
             select {NAMES},
                 count(distinct key_columns) as keys,
                 max_by(key_columns, struct(sequence, offset)) filter (where key_columns is not null) as key
-            from {MESSAGES} where kind = 'rows' and error is null
-            group by {NAMES} order by {NAMES}
+            from {MESSAGES} where error is null
+            group by {NAMES} having count_if(kind = 'rows') > 0 order by {NAMES}
         """).collect()  # noqa: S608  # names of our own
         statements = self._statements()
         columns = self._columns(statements)
@@ -196,6 +206,7 @@ class Reader:
     def _columns(self, statements: dict[tuple[str | None, str], Declared]) -> dict[NAME, list[_Found]]:
         """Return the columns of each table, in the order of its newest row."""
         vendor = self.library.call("_literal", self._header["type_codes"] or self.read.format)
+        same_table = " and ".join(f"columns.{part} <=> tables.{part}" for part in NAMES.split(", "))
         shapes = ", ".join(f"count_if({condition}) as `is_{name}`" for name, condition in SHAPES.items())
         query = f"""
             with texts as (
@@ -223,8 +234,18 @@ class Reader:
                 from texts where not is_part
                 group by {NAMES}, name
             ),
+            -- of formats that name the types in messages about the table only
+            tables as (
+                select {NAMES}, max_by(column_types, struct(sequence, offset)) as types
+                from {MESSAGES} where kind = 'ddl' and error is null and column_types is not null
+                group by {NAMES}
+            ),
+            named as (
+                select columns.* except (source_type), coalesce(source_type, types[name]) as source_type
+                from columns left join tables on {same_table}
+            ),
             known as (
-                select *, cdc_type({vendor}, source_type).spark_type as found from columns
+                select *, cdc_type({vendor}, source_type).spark_type as found from named
             )
             select *, {self.library.call("_declarable_type", "found")} as declarable
             from known order by {NAMES}, position, name
@@ -265,13 +286,7 @@ class Reader:
             self.notices.append(
                 f"{table.full_name}: its messages name different keys; taken is the newest, {', '.join(key)}."
             )
-        if not key or not set(key) <= names:
-            self.notices.append(
-                f"{table.full_name} has no key in its messages: it gets a changes model only. "
-                "A route names a key."
-            )
-            return []
-        return list(key)
+        return list(key) if key and set(key) <= names else []
 
     def _settle(self, tables: list[Table], found: dict[NAME, list[_Found]]) -> None:
         """Declare for each column the first type that rejects no value of it; without one, leave it out."""
@@ -432,6 +447,8 @@ def _candidates(row: Row, of_statement: str | None) -> Iterator[tuple[str, str |
     if has_own_scale:
         # Not as numbers: of a column that the source calls JSON such an object is a value.
         guess = TEXT
+    if row.source_type == WITHOUT_DIGITS and row.declarable == TEXT and is_exact_number(guess):
+        yield guess, NO_DIGITS
     if row.declarable is not None:
         if of_statement is not None and _is_decimal_of_scale(of_statement, row.declarable):
             yield of_statement, None

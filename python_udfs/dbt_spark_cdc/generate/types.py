@@ -69,6 +69,16 @@ def _decimal(digits: int, scale: int) -> str:
     return f"decimal({MOST_DIGITS},{scale})" if digits + scale <= MOST_DIGITS else TEXT
 
 
+def makes_texts_alike(type_: str) -> bool:
+    """Whether two texts may be one value of a type that was guessed from them.
+
+    >>> makes_texts_alike("decimal(20,4)"), makes_texts_alike("timestamp"), makes_texts_alike("bigint")
+    (True, True, False)
+    """
+    number = _parts(type_)
+    return type_.startswith("timestamp") or (number is not None and number[1] > 0)
+
+
 def holds(wide: str, narrow: str) -> bool:
     """Whether a type takes every text that the other one takes.
 

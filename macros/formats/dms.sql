@@ -128,7 +128,11 @@ struct<
     {%- endif -%}
     {#- If the row before has all columns of the row after, a column that both lack was NULL or empty before and still is. -#}
     {%- set told_before = 'coalesce(size(array_except(map_keys(own_columns), map_keys(columns_before))), 1) = 0' -%}
-    {{- return(dict(rows, absent_is_error="message.metadata.operation = 'update' and not " ~ told_before)) -}}
+    {#- A NULL in the row shows that the endpoint sends them: a column that is not there came to the table later. -#}
+    {%- set sends_nulls = 'exists(map_values(own_columns), text -> text is null)' -%}
+    {{- return(dict(
+        rows, absent_is_error="message.metadata.operation = 'update' and not " ~ told_before ~ ' and not ' ~ sends_nulls
+    )) -}}
 {%- endmacro -%}
 
 {#- The columns of the row, and those of the row before, which may be among them with a prefix. -#}

@@ -236,7 +236,8 @@ def test_a_table_may_have_the_name_of_another_ones_history() -> None:
 
 def test_names_that_stay_alike_ask_for_a_route() -> None:
     with pytest.raises(
-        UsageError, match=r"option --routes must give each table a model name of its own; got `shop_a_b`"
+        UsageError,
+        match=r"option --routes must give each table a model name of its own; got `shop_a_b` for shop\.a b and shop\.a\.b\.",
     ):
         put_names([table("a b"), table("a.b")], [])
 
@@ -439,6 +440,15 @@ def test_what_dbt_renders_in_a_test_is_no_name(name: str) -> None:
     assert (
         _not_declarable(("shop", None, name)) == f"dbt would run its name {name!r}" or not name.isprintable()
     )
+
+
+def test_a_name_with_a_backtick_has_no_contract() -> None:
+    odd = table("odd", columns=[Column(name="id", type="bigint"), Column(name="a`b", type="int")])
+    text = project_files({"shop": plan(odd, table("orders"))})["models/marts/shop/_shop__models.yml"]
+    models = YAML(typ="safe").load(text)["models"]
+    assert {its["name"]: its.get("config") for its in models if "columns" in its} == {
+        "odd": None, "orders": {"contract": {"enforced": True}},
+    }  # fmt: skip
 
 
 def test_a_word_before_a_bracket_is_a_name() -> None:

@@ -234,11 +234,13 @@ def _table_yaml(table: Table) -> str:
     what = table.description or f"The latest row of each key of {table.full_name}."
     key = f"{{key: [{', '.join(map(_scalar, table.table_key))}]}}"
     history = f"{{history: ref('{table.model}_history'), {key[1:]}"
+    # dbt writes the names of a contract into SQL as they are.
+    has_backtick = any("`" in column.name for column in table.columns)
+    contract = "" if has_backtick else "    config: {contract: {enforced: true}}\n"
     text = f"""\
   - name: {_scalar(table.model)}
     description: {_words(what)}
-    config: {{contract: {{enforced: true}}}}
-    columns:
+{contract}    columns:
 """
     for column in table.columns:
         quote = "" if _PLAIN.fullmatch(column.name) else "        quote: true\n"

@@ -194,9 +194,10 @@ def put_names(tables: Sequence[Table], found: Iterable[Table]) -> None:
         for table in _clashing(new, tables):
             table.model = model_name(longer(table))
     for table in _clashing(tables, tables):
+        alike = [t for t in tables if t is not table and not set(t.models).isdisjoint(table.models)]
         raise UsageError(
             "option --routes must give each table a model name of its own; got "
-            f"`{table.model}` for {table.full_name} and another table. Write a route with "
+            f"`{table.model}` for {' and '.join(t.full_name for t in [table, *alike])}. Write a route with "
             "source-table and sink-table."
         )
 

@@ -224,9 +224,8 @@ def _marts(plan: Plan) -> dict[str, str]:
         f"{folder}/_{plan.source}__exposures.yml": _exposure(plan, tables),
     }
     for table in tables:
-        files[f"{folder}/{table.model}.sql"] = _table_model(plan, table, "cdc_current")
-        if not table.names_of_history:
-            files[f"{folder}/{table.model}_history.sql"] = _table_model(plan, table, "cdc_history")
+        for model, materialized in zip(table.built_models, ("cdc_current", "cdc_history"), strict=False):
+            files[f"{folder}/{model}.sql"] = _table_model(plan, table, materialized)
     return files
 
 

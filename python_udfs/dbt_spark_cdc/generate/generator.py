@@ -140,8 +140,11 @@ class Generator:
         all_found = [table for tables in found for table in tables]
         plans: list[Plan] = []
         # If each model reads its topics by name, one of them reads the broken lines, too, and rejects them.
-        has_paths = any("/" in message.topic for read in reads for message in read.messages)
-        for_broken_lines = self.lands_files and len(reads) > 1 and not has_paths
+        for_broken_lines = (
+            self.lands_files
+            and len(reads) > 1
+            and not any("/" in message.topic for read in reads for message in read.messages)
+        )
         for read, its in zip(reads, found, strict=True):
             routes = of_tables(self.routes, its, all_found)
             tables = routed(routes, its, self.library, notices)

@@ -94,7 +94,9 @@ class Table(_Part):
     @property
     def built_models(self) -> tuple[str, ...]:
         """The models that it gets: none without a key, no history if a column has a name of the history's."""
-        return self.models[: (1 if self.names_of_history else 2) if self.key else 0]
+        if not self.key:
+            return ()
+        return self.models[:1] if self.names_of_history else self.models
 
     @property
     def names_of_history(self) -> list[str]:

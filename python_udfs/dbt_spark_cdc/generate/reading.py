@@ -23,14 +23,7 @@ from dbt_spark_cdc.generate.plan import (
     differs_in_case,
     model_name,
 )
-from dbt_spark_cdc.generate.types import (
-    OF_OWN_SCALE,
-    SHAPES,
-    TEXT,
-    Shapes,
-    guessed,
-    is_exact_number,
-)
+from dbt_spark_cdc.generate.types import OF_OWN_SCALE, SHAPES, TEXT, Shapes, guessed, is_exact_number
 from dbt_spark_cdc.inputs import Message
 from dbt_spark_cdc.macros import MacroLibrary
 from dbt_spark_cdc.message_text import STAR
@@ -206,7 +199,6 @@ class Reader:
     def _columns(self, statements: dict[tuple[str | None, str], Declared]) -> dict[NAME, list[_Found]]:
         """Return the columns of each table, in the order of its newest row."""
         vendor = self.library.call("_literal", self._header["type_codes"] or self.read.format)
-        same_table = " and ".join(f"columns.{part} <=> tables.{part}" for part in NAMES.split(", "))
         shapes = ", ".join(f"count_if({condition}) as `is_{name}`" for name, condition in SHAPES.items())
         query = f"""
             with texts as (
@@ -242,7 +234,7 @@ class Reader:
             ),
             named as (
                 select columns.* except (source_type), coalesce(source_type, types[name]) as source_type
-                from columns left join tables on {same_table}
+                from columns left join tables on {self._same_table("columns", "tables")}
             ),
             known as (
                 select *, cdc_type({vendor}, source_type).spark_type as found from named
@@ -360,11 +352,14 @@ class Reader:
         self.spark.createDataFrame(
             [_name(table) for table in tables], f"{NAMES.replace(',', ' string,')} string"
         ).createOrReplaceTempView("tables_of_group")
-        conditions = " and ".join(f"m.{part} <=> t.{part}" for part in NAMES.split(", "))
         self.spark.sql(
-            f"select m.* from {MESSAGES} m left semi join tables_of_group t on {conditions} "  # noqa: S608
+            f"select m.* from {MESSAGES} m left semi join tables_of_group t on {self._same_table('m', 't')} "  # noqa: S608
             "where m.kind = 'rows' and m.error is null"
         ).createOrReplaceTempView("messages_of_group")
+
+    def _same_table(self, one: str, other: str) -> str:
+        """Return the condition that the rows of two relations are of one table."""
+        return self.library.call("_same", one, other, NAMES.split(", "))
 
     def _changes(self, columns: dict[str, str]) -> str:
         """Return the query of the changes in `messages_of_group`."""

@@ -131,15 +131,16 @@ truncates as (
 #}
 operations_and_truncates as (
 
-    select
+    select /*+ broadcast(truncates) */
         ordered_operations.*,
-        explode(concat(array(null), coalesce(slice(
-            filter(truncates, event ->
-                not _cdc_is_deleted
-                and event._cdc_sequence > coalesce(_cdc_stored_last_sequence, ordered_operations._cdc_sequence)
+        explode(concat(array(null), filter(
+            array({{ spark_cdc._first_after(
+                'truncates', 'coalesce(_cdc_stored_last_sequence, ordered_operations._cdc_sequence)'
+            ) | indent(12) }}),
+            event -> not _cdc_is_deleted
+                and event is not null
                 and (_cdc_next_sequence is null or event._cdc_sequence < _cdc_next_sequence)
-            ), 1, 1
-        ), array()))) as _cdc_truncate
+        ))) as _cdc_truncate
     from ordered_operations
     left join truncates on {{ source_table }} <=> truncates.source_table
     where not _cdc_sequence <=> _cdc_next_sequence
@@ -167,5 +168,23 @@ events as (
         {%- endfor %}
     from operations_and_truncates
 
+)
+{%- endmacro -%}
+
+{#-
+    SQL: the first of `events`, an array in the order of its sequences, that comes after `sequence`; null if there is none. Each
+    step halves the range where it can be: a table may have been emptied thousands of times.
+-#}
+{%- macro _first_after(events, sequence) -%}
+    {%- set middle = 'cast((range.low + range.high) div 2 as int)' -%}
+aggregate(
+    sequence(1, length(bin(size({{ events }})))),
+    named_struct('low', 0, 'high', coalesce(size({{ events }}), 0)),
+    (range, step) -> case
+        when range.low >= range.high then range
+        when get({{ events }}, {{ middle }})._cdc_sequence > {{ sequence }} then named_struct('low', range.low, 'high', {{ middle }})
+        else named_struct('low', {{ middle }} + 1, 'high', range.high)
+    end,
+    range -> get({{ events }}, range.low)
 )
 {%- endmacro -%}

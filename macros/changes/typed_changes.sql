@@ -41,25 +41,19 @@
         {%- endif -%}
     {%- endfor -%}
     {%- set unfit_detail = "concat_ws(', ', " ~ (['unfit'] + scales) | join(', ') ~ ')' if scales else 'unfit' -%}
+{#- Spark resolves a level of lambdas at each of its walks, of which it makes 100: a format with plain texts has no castable ones. -#}
 {%- set plain_text = fmt.plain_text(columns, fmt.dialect) if rows.plain_text %}
+{%- set castable = [] if plain_text else spark_cdc._castable_columns(fmt, columns, time_zone) %}
 {%- if plain_text -%}
-plain_changes as (
+{{ spark_cdc._plain_changes(source, fmt.may_not_be_plain(columns), plain_text) }}
 
-    select
-        * except (image, before, plain),
-        get(plain, 0) as image,
-        get(plain, 1) as before
-    from {{ source }}
-    -- explode, so that a condition on a value does not go below it and repeat all this
-    lateral view explode(array(
-        case
-            when {{ fmt.may_not_be_plain(columns) }}
-                then transform(array(image, before), row -> transform_values(row, (name, text) -> {{ plain_text | indent(16) }}))
-            else array(image, before)
-        end
-    )) exploded as plain
-
-),
+{% elif castable -%}
+-- a text that a cast would bend becomes U+FFFD, which no cast reads
+{{ spark_cdc._plain_changes(
+    source,
+    'not (' ~ spark_cdc._all_are_castable(castable, time_zone) | indent(4) ~ ')',
+    spark_cdc._castable_text(castable, time_zone)
+) }}
 
 {% endif -%}
 -- in structs, because a column of the source may have any name, also one that is used here
@@ -69,18 +63,20 @@ typed_rows as (
         *,
         named_struct(
             {%- for column in columns %}
-            {%- set typed = spark_cdc._decoded(fmt, spark_cdc._text_in('image', column), column, time_zone) %}
+            {%- set text = spark_cdc._text_in('texts[0]' if plain_text or column in castable else 'image', column) %}
+            {%- set typed = spark_cdc._cast(text, column) if column in castable else spark_cdc._decoded(fmt, text, column, time_zone) %}
             {{ column.literal }}, {{ typed | indent(12) }}{{ ',' if not loop.last }}
             {%- endfor %}
         ) as typed_row,
         named_struct(
             {%- for column in columns %}
-            {%- set text = spark_cdc._text_in('before', column) %}
-            {%- set typed = spark_cdc._decoded(fmt, text, column, time_zone, message_before) %}
+            {%- set text = spark_cdc._text_in('texts[1]' if plain_text or column in castable else 'before', column) %}
+            {%- set typed = spark_cdc._cast(text, column) if column in castable
+                else spark_cdc._decoded(fmt, text, column, time_zone, message_before) %}
             {{ column.literal }}, {{ typed | indent(12) }}{{ ',' if not loop.last }}
             {%- endfor %}
         ) as typed_before
-    from {{ 'plain_changes' if plain_text else source }}
+    from {{ 'plain_changes' if plain_text or castable else source }}
 
 ),
 
@@ -161,7 +157,7 @@ typed_changes as (
             as _cdc_source_table,
         {%- endif %}
         {%- for column in columns %}
-        typed_row.{{ column.quoted }},
+        typed.after.{{ column.quoted }},
         {%- endfor %}
         op as _cdc_op,
         sequence as _cdc_sequence,
@@ -169,10 +165,10 @@ typed_changes as (
         transaction_id as _cdc_transaction_id,
         case when before is not null then named_struct(
             {%- for column in columns %}
-            {%- set value = 'typed_before.' ~ column.quoted %}
+            {%- set value = 'typed.before.' ~ column.quoted %}
             {#- A column that `before` leaves out has the value of the row. -#}
             {%- if overlays or rows.keeps_key and column.name in key %}
-            {%- set value = 'if(map_contains_key(before, ' ~ column.literal ~ '), ' ~ value ~ ', typed_row.' ~ column.quoted ~ ')' %}
+            {%- set value = 'if(map_contains_key(before, ' ~ column.literal ~ '), ' ~ value ~ ', typed.after.' ~ column.quoted ~ ')' %}
             {%- endif %}
             {{ column.literal }}, {{ value }}{{ ',' if not loop.last }}
             {%- endfor %}
@@ -181,19 +177,40 @@ typed_changes as (
         {%- if rows.patches %}
         {{ spark_cdc._patches_of(patchable) }} as _cdc_patches,
         {%- endif %}
-        _cdc_error,
+        typed.error as _cdc_error,
         topic as _cdc_topic,
         partition as _cdc_partition,
         offset as _cdc_offset,
         offsets as _cdc_offsets,
         loaded_at as _cdc_loaded_at
     from row_faults
-    -- explode, so that a condition on errors does not go below the values and repeat them all
-    lateral view explode(array(
-        {{ spark_cdc._as_error('fault') | indent(8) }}
-    )) exploded as _cdc_error
+    -- explode, so that a condition on a value or an error does not go below them and repeat all that makes them
+    lateral view explode(array(named_struct(
+        'after', typed_row,
+        'before', typed_before,
+        'error', {{ spark_cdc._as_error('fault') | indent(8) }}
+    ))) exploded as typed
 
 )
+{%- endmacro -%}
+
+{#-
+    The CTE `plain_changes`: changes with `texts`, the row and the row before, in which a value has another text if `condition` is
+    true: `text`, in SQL over `name` and `text`. The rule is long, so it is written once for both.
+-#}
+{%- macro _plain_changes(source, condition, text) -%}
+plain_changes as (
+
+    select
+        *,
+        case
+            when {{ condition | indent(12) }}
+                then transform(array(image, before), row -> transform_values(row, (name, text) -> {{ text | indent(16) }}))
+            else array(image, before)
+        end as texts
+    from {{ source }}
+
+),
 {%- endmacro -%}
 
 {#- The branch of a CASE for a row with an operation column of another tool that is not `declared`. -#}
@@ -211,6 +228,21 @@ typed_changes as (
         {{- return(typed) -}}
     {%- endif -%}
     {{- return(spark_cdc._only_in_quotes(text, column, typed, fmt.rows.value_names or '{}', message)) -}}
+{%- endmacro -%}
+
+{%- macro _cast(text, column) -%}
+    {{- return('try_cast(' ~ text ~ ' as ' ~ column.type ~ ')') -}}
+{%- endmacro -%}
+
+{#- The columns whose texts the format reads as every format does, and whose types are those of a cast. -#}
+{%- macro _castable_columns(fmt, columns, time_zone) -%}
+    {%- set castable = [] -%}
+    {%- for column in columns if spark_cdc._castable(column, time_zone) -%}
+        {%- if spark_cdc._decoded(fmt, 'text', column, time_zone) == spark_cdc.value('text', column, time_zone) -%}
+            {%- do castable.append(column) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{- return(castable) -}}
 {%- endmacro -%}
 
 {%- macro _declaration(column) -%}

@@ -56,23 +56,36 @@
     Digits after the point are rounded, as in the source.
 -#}
 {%- macro _floating_value(text, family) -%}
+    {%- set pattern = "r'^" ~ spark_cdc._floating_pattern(family) ~ "\\z'" -%}
+    {{- return(
+        'case\n    when ' ~ text ~ ' rlike ' ~ pattern ~ '\n        or ' ~ spark_cdc._is_exact_floating(text, family)
+        ~ '\n        then try_cast(' ~ text ~ ' as ' ~ family ~ ')\nend'
+    ) -}}
+{%- endmacro -%}
+
+{#- Most texts of a floating number: their whole part is exact, and they are neither infinite nor zero for being too small. -#}
+{%- macro _floating_pattern(family) -%}
+    {%- set digits, exponent, small_exponent = (15, '(?:[0-9]|1[0-4])', '[0-9]{1,2}') if family == 'double' else (7, '[0-6]', '[0-9]') -%}
+    {{- return(
+        '-?(?:[0-9]{1,' ~ digits ~ '}(?:[.][0-9]{0,20})?(?:[eE]-' ~ small_exponent ~ ')?|[0-9](?:[.][0-9]{0,20})?[eE][+]?' ~ exponent ~ ')'
+    ) -}}
+{%- endmacro -%}
+
+{%- macro _is_exact_floating(text, family) -%}
     {%- set number = 'try_cast(' ~ text ~ ' as ' ~ family ~ ')' -%}
     {%- set whole = 'try_cast(' ~ text ~ ' as decimal(38,0))' -%}
-    {%- set digits, all_are_exact_below, digits_that_count = (15, '9007199254740992', 17) if family == 'double' else (7, '16777216', 9) -%}
-    {%- set value -%}
-case
-    when {{ text }} rlike r'^(?:-?[0-9]{1,{{ digits }}}(?:[.][0-9]{0,15})?|NaN|-?Infinity)\z' then {{ number }}
-    when {{ text }} rlike r'^[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]{1,4})?\z'
-        and not (abs({{ number }}) in (0D, double('infinity')) and {{ text }} rlike r'^[+-]?[0.]*[1-9]')
-        and (abs({{ number }}) < {{ all_are_exact_below }} or coalesce(
-            abs(case when {{ number }} < 9223372036854775808D then try_cast({{ number }} as bigint) end - {{ whole }}) * 2
-                <= power(10, length({{ whole }}) - length(trim(trailing '0' from {{ whole }}))),
-            {{ text }} rlike r'[.eE]|^[+-]?[0-9]{1,{{ digits_that_count }}}0*\z'
-        ))
-        then {{ number }}
-end
+    {%- set all_are_exact_below, digits_that_count = ('9007199254740992', 17) if family == 'double' else ('16777216', 9) -%}
+    {%- set condition -%}
+{{ text }} in ('NaN', 'Infinity', '-Infinity')
+        or {{ text }} rlike r'^[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]{1,4})?\z'
+            and not (abs({{ number }}) in (0D, double('infinity')) and {{ text }} rlike r'^[+-]?[0.]*[1-9]')
+            and (abs({{ number }}) < {{ all_are_exact_below }} or coalesce(
+                abs(case when {{ number }} < 9223372036854775808D then try_cast({{ number }} as bigint) end - {{ whole }}) * 2
+                    <= power(10, length({{ whole }}) - length(trim(trailing '0' from {{ whole }}))),
+                {{ text }} rlike r'[.eE]|^[+-]?[0-9]{1,{{ digits_that_count }}}0*\z'
+            ))
     {%- endset -%}
-    {{- return(value) -}}
+    {{- return(condition) -}}
 {%- endmacro -%}
 
 {#-
@@ -110,17 +123,25 @@ end
             "try_cast(concat(cast(" ~ unscaled ~ " as string), 'E-" ~ column.scale ~ "') as " ~ column.type ~ ")"
         ) -}}
     {%- endif -%}
-    {%- set number = 'try_cast(' ~ text ~ ' as ' ~ column.type ~ ')' -%}
-    {%- set value -%}
-case
-    when {{ text }} rlike r'^[+-]?[0-9]*[.]?[0-9]{0,{{ column.scale }}}0*\z' then {{ number }}
-    when {{ text }} rlike r'^[+-]?[0-9.]{1,1000}[eE][+-]?[0-9]{1,4}\z'
-        and {{ spark_cdc._significant_digits(text) }}
-            = {{ spark_cdc._significant_digits('cast(' ~ number ~ ' as string)') }}
-        then {{ number }}
-end
+    {{- return(
+        'case\n    when ' ~ spark_cdc._is_exact_decimal(text, column) ~ '\n        then try_cast(' ~ text ~ ' as ' ~ column.type
+        ~ ')\nend'
+    ) -}}
+{%- endmacro -%}
+
+{#- Without an exponent, and with one. -#}
+{%- macro _is_exact_decimal(text, column) -%}
+    {%- set number = 'cast(try_cast(' ~ text ~ ' as ' ~ column.type ~ ') as string)' -%}
+    {%- set condition -%}
+{{ text }} rlike r'^{{ spark_cdc._decimal_pattern(column) }}\z'
+        or {{ text }} rlike r'^[+-]?[0-9.]{1,1000}[eE][+-]?[0-9]{1,4}\z'
+            and {{ spark_cdc._significant_digits(text) }} = {{ spark_cdc._significant_digits(number) }}
     {%- endset -%}
-    {{- return(value) -}}
+    {{- return(condition) -}}
+{%- endmacro -%}
+
+{%- macro _decimal_pattern(column) -%}
+    {{- return('[+-]?[0-9]*[.]?[0-9]{0,' ~ column.scale ~ '}0*') -}}
 {%- endmacro -%}
 
 {#- The digits of a number without leading and trailing zeros. They differ if a number was rounded. -#}
@@ -131,7 +152,7 @@ end
 {%- macro _date_value(text, encoding, time_zone) -%}
     {%- if encoding == 'text' -%}
         {{- return(
-            "case when " ~ text ~ " rlike r'^[0-9]{4}-[0-9]{2}-[0-9]{2}\\z' then try_cast(" ~ text ~ " as date) end"
+            "case when " ~ text ~ " rlike r'^" ~ spark_cdc._date_pattern() ~ "\\z' then try_cast(" ~ text ~ " as date) end"
         ) -}}
     {%- elif encoding == 'days' -%}
         {#- 0001-01-01 to 9999-12-31. Beyond that a date has no four-digit year and means infinity or damage. -#}
@@ -165,8 +186,8 @@ end
 
 {%- macro _timestamp_value(text, family, encoding, time_zone) -%}
     {%- if encoding == 'text' -%}
-        {%- set local_text = "^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\\.[0-9]{1,6}+0*+)?\\z" -%}
-        {%- set instant_text = local_text | replace('\\z', '(?:Z|[+-][0-9]{2}:?[0-9]{2})\\z') -%}
+        {%- set local_text = '^' ~ spark_cdc._local_time_pattern() ~ '\\z' -%}
+        {%- set instant_text = '^' ~ spark_cdc._local_time_pattern() ~ spark_cdc._zone_pattern() ~ '\\z' -%}
         {%- if family == 'timestamp_ntz' -%}
             {%- set utc = spark_cdc._clock_in_utc('try_cast(' ~ text ~ ' as timestamp)') -%}
             {{- return(
@@ -189,6 +210,18 @@ end
     {{- return(spark_cdc._clock_in_zone(utc, time_zone)) -}}
 {%- endmacro -%}
 
+{%- macro _date_pattern() -%}
+    {{- return('[0-9]{4}-[0-9]{2}-[0-9]{2}') -}}
+{%- endmacro -%}
+
+{%- macro _local_time_pattern() -%}
+    {{- return(spark_cdc._date_pattern() ~ '[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\\.[0-9]{1,6}+0*+)?') -}}
+{%- endmacro -%}
+
+{%- macro _zone_pattern() -%}
+    {{- return('(?:Z|[+-][0-9]{2}:?[0-9]{2})') -}}
+{%- endmacro -%}
+
 {#- The local time in a zone, from the one in UTC. -#}
 {%- macro _clock_in_zone(utc, time_zone) -%}
     {{- return(utc if time_zone == 'UTC' else "convert_timezone('UTC', " ~ spark_cdc._literal(time_zone) ~ ', ' ~ utc ~ ')') -}}
@@ -205,7 +238,7 @@ end
     time is declared, the zone is ignored: the source sent the local time of that zone.
 -#}
 {%- macro _zoned_time(text, column) -%}
-    {%- set local_text = "^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\\.[0-9]{1,6}+0*+)?" -%}
+    {%- set local_text = '^' ~ spark_cdc._local_time_pattern() -%}
     {%- set offset_text = local_text ~ ' ' ~ spark_cdc._offset_pattern() ~ '\\z' -%}
     {%- set region_text = local_text ~ ' ' ~ spark_cdc._region_pattern() ~ '\\z' -%}
     {%- set utc = spark_cdc._clock_in_utc('try_cast(' ~ text ~ ' as timestamp)') -%}

@@ -3,8 +3,9 @@
     number of rows up to it, and the commit for which this is valid (see `progress/commits.sql`). The rows are those of the stored
     log: the changes, or the messages if the changes are a view over them (see `_log_of_changes`).
 
-    Returns a mapping. `loaded_at`, `count`, `truncates` (how many of the changes are truncates) and `partial` (how many lack
-    columns) are for the properties.
+    Returns a mapping. `loaded_at`, `count`, `truncates` (how many of the changes are truncates), `last_truncate` (the sequence of
+    the last one) and `partial` (how many lack columns) are for the properties. `has_truncates` is whether a truncate may come
+    after a change that this run reads.
     `deleted_keys_gone` is the sequence up to which deleted keys have left the table (see `_deleted_keys.sql`), or none.
     `commit` is the one from which the rows are computed. `condition` selects the new changes, those of later batches. It
     selects all changes if the table has other rows than its properties say, or if the count has changed: a run that began
@@ -19,6 +20,7 @@
     {%- set found = spark_cdc._rows_in_log(log, before, file_format) -%}
     {%- set nothing = {
         'loaded_at': found.loaded_at, 'count': found.count, 'truncates': before.truncates if before else 0,
+        'last_truncate': before.last_truncate if before else '', 'has_truncates': false,
         'partial': before.partial if before else 0, 'commit': state.commit,
         'condition': none, 'deleted_keys_gone': deleted_keys_gone, 'pending': none, 'is_only_read': false,
     } -%}
@@ -37,7 +39,7 @@
         {%- set condition = spark_cdc._of_this_run(later, '_cdc_loaded_at') -%}
         {%- set pending = spark_cdc._pending_changes(
             all_changes, condition, before.last_sequence, deleted_keys_gone,
-            table if table.newest_is_row else none, found.count - before.count
+            table if table.newest_is_row else none, found.count - before.count, before.last_truncate
         ) -%}
         {%- if found.count != before.count + (new_messages or pending).count -%}
             {%- set condition, pending = 'true', none -%}
@@ -48,11 +50,14 @@
     {%- if is_first -%}
         {%- set pending = spark_cdc._changes_of_first_build(all_changes, table.key) -%}
     {%- endif -%}
-    {%- set pending = pending or spark_cdc._pending_changes(all_changes, condition) -%}
+    {%- set pending = pending or spark_cdc._pending_changes(all_changes, condition, last_truncate='') -%}
+    {%- set truncates = pending.truncates + (0 if condition == 'true' else before.truncates) -%}
     {{- return(dict(
         nothing,
         loaded_at=found.loaded_at if log.changes else [found.loaded_at, pending.last_loaded_at or 0] | max,
-        truncates=pending.truncates + (0 if condition == 'true' else before.truncates),
+        truncates=truncates,
+        last_truncate=pending.last_truncate,
+        has_truncates=pending.truncates > 0 or truncates > 0 and not pending.are_after_truncates,
         partial=pending.partial + (0 if condition == 'true' else before.partial),
         condition=condition,
         pending=pending
@@ -114,13 +119,14 @@
     `good`, the number of changes without an error. Of the good ones: `partial`, how many lack columns; `are_whole`, whether each
     has its whole row or says that there is none; `are_last`, whether all come after everything that the table has or ever had
     (`last_sequence`, `deleted_keys_gone`); `last_sequence` of both, and `stored_up_to` of the table. A key operation's sequence
-    may lack a change's last part.
+    may lack a change's last part. `last_truncate` is the sequence of the last truncate, of these changes and of those before
+    them (none where that is not known), and `are_after_truncates` whether all changes come after those before them.
 
     With `table` also: `operations`, how many of the good ones are operations on a key. Of these keys: `key_list`, as
     `_key_list` returns it, or `key_count`, their approximate number, if `expected_count` is more than are listed.
 -#}
 {%- macro _pending_changes(
-    all_changes, condition, last_sequence=none, deleted_keys_gone=none, table=none, expected_count=0
+    all_changes, condition, last_sequence=none, deleted_keys_gone=none, table=none, expected_count=0, last_truncate=none
 ) -%}
     {%- set tells_keys = last_sequence and table is not none -%}
     {%- set lists_keys = expected_count <= spark_cdc._most_listed_keys() -%}
@@ -138,7 +144,10 @@
             unix_micros(max(_cdc_loaded_at)),
             count(*) {{ good }},
             count(_cdc_loaded_at) = count(*) and min(_cdc_loaded_at) = max(_cdc_loaded_at),
-            count_if(_cdc_missing_columns is not null) {{ good }}
+            count_if(_cdc_missing_columns is not null) {{ good }},
+            {{ spark_cdc._last_truncate(last_truncate) }},
+            {{ 'min(' ~ spark_cdc._place_of_retraction() ~ ') ' ~ good ~ ' > ' ~ spark_cdc._sequence_literal(last_truncate)
+                if last_truncate else 'false' }}
             {%- if last_sequence %},
             min({{ spark_cdc._place_of_retraction() }}) {{ good }} > {{ last }},
             array_join(greatest(max(_cdc_sequence) {{ good }}, {{ last }}), ',')
@@ -161,18 +170,20 @@
         'loaded_at': found[2] | int if found[4] else none,
         'partial': found[5] | int,
         'are_whole': found[5] == 0,
-        'are_last': (last_sequence and found[6]) or false,
-        'last_sequence': found[7] if last_sequence else none,
+        'last_truncate': found[6] if last_truncate is not none else none,
+        'are_after_truncates': found[7] or false,
+        'are_last': (last_sequence and found[8]) or false,
+        'last_sequence': found[9] if last_sequence else none,
         'stored_up_to': last_sequence,
-        'operations': found[8] if tells_keys else none,
-        'key_list': found[9] if tells_keys and lists_keys else none,
-        'key_count': found[9] if tells_keys and not lists_keys else 0,
+        'operations': found[10] if tells_keys else none,
+        'key_list': found[11] if tells_keys and lists_keys else none,
+        'key_count': found[11] if tells_keys and not lists_keys else 0,
     }) -}}
 {%- endmacro -%}
 
 {#-
-    What `_pending_changes` finds, of all changes and as far as a first build asks: `count`, `truncates`, `partial`, `are_whole`,
-    and `inherits_values`, whether an update changes its key and lacks columns.
+    What `_pending_changes` finds, of all changes and as far as a first build asks: `count`, `truncates`, `last_truncate`,
+    `partial`, `are_whole`, and `inherits_values`, whether an update changes its key and lacks columns.
 -#}
 {%- macro _changes_of_first_build(all_changes, key) -%}
     {%- set query -%}
@@ -181,14 +192,22 @@
             count(*),
             count_if(_cdc_op = 'truncate'),
             count_if(_cdc_missing_columns is not null) filter (where _cdc_error is null),
-            count_if({{ spark_cdc._inherits_values(key) }} and ({{ spark_cdc._has_key(key) }})) filter (where _cdc_error is null)
+            count_if({{ spark_cdc._inherits_values(key) }} and ({{ spark_cdc._has_key(key) }})) filter (where _cdc_error is null),
+            {{ spark_cdc._last_truncate('') }}
         from {{ all_changes }}
     {%- endset -%}
     {%- set found = run_query(query).rows[0] -%}
     {{- return({
         'count': found[0] | int, 'truncates': found[1] | int, 'partial': found[2] | int, 'are_whole': found[2] == 0,
-        'inherits_values': found[3] > 0,
+        'inherits_values': found[3] > 0, 'last_truncate': found[4], 'are_after_truncates': false,
     }) -}}
+{%- endmacro -%}
+
+{#- Aggregate of changes: the sequence of the last truncate, of these or `before` them; empty if there is none. -#}
+{%- macro _last_truncate(before) -%}
+    {%- set last = "max(_cdc_sequence) filter (where _cdc_op = 'truncate' and _cdc_error is null)" -%}
+    {%- set last = 'greatest(' ~ last ~ ', ' ~ spark_cdc._sequence_literal(before) ~ ')' if before else last -%}
+    {{- return("coalesce(array_join(" ~ last ~ ", ','), '')") -}}
 {%- endmacro -%}
 
 {#-

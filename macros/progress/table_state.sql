@@ -14,7 +14,8 @@
 
 {#-
     What the properties say was read; none if somebody deleted one of them: then all changes are read again. Where an older
-    version of this package wrote last, it is not known whether changes were partial, which is as if one were.
+    version of this package wrote last, it is not known whether changes were partial, which is as if one were, nor where the last
+    truncate was (`last_truncate` is none; it is empty if there never was one).
 -#}
 {%- macro _read_before(properties) -%}
     {%- set needed = ['spark_cdc.read_loaded_at', 'spark_cdc.read_count', 'spark_cdc.read_truncates'] -%}
@@ -22,11 +23,13 @@
         {{- return(none) -}}
     {%- endif -%}
     {%- set partial = (properties.get('spark_cdc.read_partial') or '').split(' of ') -%}
+    {%- set truncate = (properties.get('spark_cdc.last_truncate') or '').split(' of ') -%}
     {{- return({
         'loaded_at': properties['spark_cdc.read_loaded_at'] | int, 'count': properties['spark_cdc.read_count'] | int,
         'truncates': properties['spark_cdc.read_truncates'] | int,
         'partial': partial[0] | int if partial[1:] == [properties['spark_cdc.read_count']] else 1,
         'last_sequence': properties.get('spark_cdc.last_sequence'),
+        'last_truncate': truncate[0] if truncate[1:] == [properties['spark_cdc.read_count']] else none,
     }) -}}
 {%- endmacro -%}
 
@@ -38,6 +41,9 @@
         'spark_cdc.read_partial' = '{{ read.partial }} of {{ read.count }}',
         {%- if read.last_sequence is not none %}
         'spark_cdc.last_sequence' = '{{ read.last_sequence }}',
+        {%- endif %}
+        {%- if read.last_truncate is not none %}
+        'spark_cdc.last_truncate' = '{{ read.last_truncate }} of {{ read.count }}',
         {%- endif %}
         {%- if built_with %}
         'spark_cdc.built_with' = '{{ built_with }}',

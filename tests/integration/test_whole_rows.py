@@ -110,7 +110,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_the_newest_change_of_a_key_is_its_row(project: Project, lake: Lake, written: list[str]) -> None:
-    """After each run, and after a truncate too, after which the general way is taken for good."""
+    """After each run, and after a truncate too, once all changes of a run come after it."""
     table = CanalTable(CanalTopic(), "things", ["id"])
     events = statements(Random(20261122), table)
     changes = []
@@ -179,7 +179,21 @@ def test_the_newest_change_of_a_key_is_its_row(project: Project, lake: Lake, wri
     )
     assert has_scratch_table(sql)
     assert asks_for_truncates()
-    assert has_scratch_table(run(table.insert(1002, {"id": 2, "name": "after", "size": 0})))
+    early = table.insert(1002, {"id": 2, "name": "early", "size": 0})
+    late_truncate = table.truncate(1003)
+    sql = run(table.insert(1004, {"id": 2, "name": "after", "size": 0}))
+    assert not has_scratch_table(sql), "it comes after the truncate"
+    assert not asks_for_truncates()
+    run(late_truncate)
+    assert asks_for_truncates(), "a truncate that comes late"
+    run(early)
+    assert asks_for_truncates(), "a change from before a truncate"
+    sql = run(table.insert(1005, {"id": 3, "name": "after", "size": 0}))
+    assert not has_scratch_table(sql)
+    lake.spark.sql(f"alter table {SCHEMA}.current_things unset tblproperties ('spark_cdc.last_truncate')")
+    assert has_scratch_table(run(table.insert(1006, {"id": 4, "name": "after", "size": 0}))), (
+        "where no property says how far truncates have come, there may be a later one"
+    )
 
 
 def test_behind_a_commit_of_another_all_is_read_and_looked_for_anew(project: Project, lake: Lake) -> None:

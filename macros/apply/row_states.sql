@@ -113,13 +113,13 @@ events as (
     {%- set source_table = '_cdc_source_table' if '_cdc_source_table' in columns else "'the only one'" -%}
 truncates as (
 
-    select {{ source_table }} as source_table, array_sort(collect_list(named_struct(
+    select {{ source_table }} as _cdc_truncated_table, array_sort(collect_list(named_struct(
         '_cdc_sequence', _cdc_sequence, '_cdc_committed_at', _cdc_committed_at, '_cdc_transaction_id', _cdc_transaction_id,
         '_cdc_topic', _cdc_topic, '_cdc_partition', _cdc_partition, '_cdc_offset', _cdc_offset
-    ))) as truncates
+    ))) as _cdc_truncates
     from {{ changes }}
     where _cdc_op = 'truncate' and _cdc_error is null
-    group by source_table
+    group by _cdc_truncated_table
 
 ),
 
@@ -135,14 +135,14 @@ operations_and_truncates as (
         ordered_operations.*,
         explode(concat(array(null), filter(
             array({{ spark_cdc._first_after(
-                'truncates', 'coalesce(_cdc_stored_last_sequence, ordered_operations._cdc_sequence)'
+                '_cdc_truncates', 'coalesce(_cdc_stored_last_sequence, ordered_operations._cdc_sequence)'
             ) | indent(12) }}),
             event -> not _cdc_is_deleted
                 and event is not null
                 and (_cdc_next_sequence is null or event._cdc_sequence < _cdc_next_sequence)
         ))) as _cdc_truncate
     from ordered_operations
-    left join truncates on {{ source_table }} <=> truncates.source_table
+    left join truncates on {{ source_table }} <=> truncates._cdc_truncated_table
     where not _cdc_sequence <=> _cdc_next_sequence
 
 ),

@@ -41,7 +41,7 @@
         {%- endif -%}
     {%- endfor -%}
     {%- set unfit_detail = "concat_ws(', ', " ~ (['unfit'] + scales) | join(', ') ~ ')' if scales else 'unfit' -%}
-{#- Spark resolves a level of lambdas at each of its walks, of which it makes 100: a format with plain texts has no castable ones. -#}
+{#- A second level of lambdas would be one walk too many (decision 0032), so a format with plain texts casts none. -#}
 {%- set plain_text = fmt.plain_text(columns, fmt.dialect) if rows.plain_text %}
 {%- set castable = [] if plain_text else spark_cdc._castable_columns(fmt, columns, time_zone) %}
 {%- if plain_text -%}

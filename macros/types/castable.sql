@@ -10,7 +10,7 @@
 {#-
     How the texts look that a cast to a column's type reads exactly. None if a value of the type is more than a cast.
 
-    pattern   most of them; none has a line (|), which stands between two texts
+    pattern   most of them; none has a bar (|), which stands between two texts
     is_exact  condition on `text` for all of them; none if the pattern has them all
     others    pattern of texts that a cast reads as something else, and `instead`: SQL of a text that it reads right
 -#}

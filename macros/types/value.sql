@@ -48,13 +48,6 @@
     ) -}}
 {%- endmacro -%}
 
-{#-
-    A cast reads 1d and 0x1p3 as numbers, turns a number that is too big into infinity and one that is too small into zero, and
-    changes 9007199254740993 to another whole number. A whole number is read if the floating number, rounded to as many digits,
-    is that number: up to 2^53 (of a float 2^24) it always is. Beyond a bigint the floating number's own text is read, with a
-    point, an exponent or zeros at its end; a cast makes the highest bigint of the number after it, so that one is left out.
-    Digits after the point are rounded, as in the source.
--#}
 {%- macro _floating_value(text, family) -%}
     {%- set pattern = "r'^" ~ spark_cdc._floating_pattern(family) ~ "\\z'" -%}
     {{- return(
@@ -71,13 +64,20 @@
     ) -}}
 {%- endmacro -%}
 
+{#-
+    A cast reads 1d and 0x1p3 as numbers, turns a number that is too big into infinity and one that is too small into zero, and
+    changes 9007199254740993 to another whole number. A whole number is read if the floating number, rounded to as many digits,
+    is that number: up to 2^53 (of a float 2^24) it always is. Beyond a bigint the floating number's own text is read, with a
+    point, an exponent or zeros at its end; a cast makes the highest bigint of the number after it, so that one is left out.
+    Digits after the point are rounded, as in the source.
+-#}
 {%- macro _is_exact_floating(text, family) -%}
     {%- set number = 'try_cast(' ~ text ~ ' as ' ~ family ~ ')' -%}
     {%- set whole = 'try_cast(' ~ text ~ ' as decimal(38,0))' -%}
     {%- set all_are_exact_below, digits_that_count = ('9007199254740992', 17) if family == 'double' else ('16777216', 9) -%}
     {%- set condition -%}
 {{ text }} in ('NaN', 'Infinity', '-Infinity')
-        or {{ text }} rlike r'^[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]{1,4})?\z'
+        or {{ text }} rlike r'^[+-]?(?:[0-9]++[.]?[0-9]*+|[.][0-9]++)(?:[eE][+-]?[0-9]{1,4}+)?\z'
             and not (abs({{ number }}) in (0D, double('infinity')) and {{ text }} rlike r'^[+-]?[0.]*[1-9]')
             and (abs({{ number }}) < {{ all_are_exact_below }} or coalesce(
                 abs(case when {{ number }} < 9223372036854775808D then try_cast({{ number }} as bigint) end - {{ whole }}) * 2
@@ -129,7 +129,7 @@
     ) -}}
 {%- endmacro -%}
 
-{#- Without an exponent, and with one. -#}
+{#- A number without an exponent, or one with an exponent that keeps all its digits. -#}
 {%- macro _is_exact_decimal(text, column) -%}
     {%- set number = 'cast(try_cast(' ~ text ~ ' as ' ~ column.type ~ ') as string)' -%}
     {%- set condition -%}
@@ -141,7 +141,7 @@
 {%- endmacro -%}
 
 {%- macro _decimal_pattern(column) -%}
-    {{- return('[+-]?[0-9]*[.]?[0-9]{0,' ~ column.scale ~ '}0*') -}}
+    {{- return('[+-]?[0-9]*+[.]?[0-9]{0,' ~ column.scale ~ '}+0*+') -}}
 {%- endmacro -%}
 
 {#- The digits of a number without leading and trailing zeros. They differ if a number was rounded. -#}

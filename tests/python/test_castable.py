@@ -109,3 +109,21 @@ def test_a_text_of_another_column_stays(spark: SparkSession, library: MacroLibra
         f"select transform_values(map('n', ' 1', 'm', ' 1', 'k', null), (name, text) -> {made}) as found"
     ).first()
     assert found is not None and found.found == {"n": "\ufffd", "m": " 1", "k": None}
+
+
+def test_a_long_text_that_is_no_number_is_read_in_one_go(spark: SparkSession, library: MacroLibrary) -> None:
+    """A million digits with a letter at the end: a pattern that tries each place would stop the batch for hours."""
+    columns = [library.call("_column", f"c{n}", kind, "changes") for n, kind in enumerate(TYPES)]
+    fits, made = (library.call(name, columns, "UTC") for name in ("_all_are_castable", "_castable_text"))
+    values = ", ".join(library.call("value", "image['c0']", column, "UTC") for column in columns)
+    names = ", ".join(f"'{column['name']}', text" for column in columns)
+    for text in ("concat(repeat('0', 1000000), 'x')", "concat('1.', repeat('0', 1000000), 'e')"):
+        found = spark.sql(f"""
+            with texts as (select {text} as text), rows as (select map({names}) as image, map({names}) as before from texts)
+            select
+                {fits} as fits, array_distinct(map_values(transform_values(image, (name, text) -> {made}))) as made,
+                struct({values}) as typed
+            from rows
+        """).first()
+        assert found is not None
+        assert (found.fits, found.made, set(found.typed)) == (False, ["\ufffd"], {None})

@@ -87,3 +87,32 @@ def test_a_table_that_was_emptied_a_thousand_times(spark: SparkSession, library:
             open_versions[number % KEYS] = number
     found = [(row.id, row.text, int(row._cdc_sequence[0]), row._cdc_is_deleted) for row in versions.collect()]
     assert sorted(found, key=str) == sorted(expected, key=str)
+
+
+def test_a_source_column_may_have_any_name(spark: SparkSession, library: MacroLibrary) -> None:
+    names = ["id", "truncates", "source_table", "event", "range", "step", "_cdc_source_table"]
+    spark.sql("""
+        select
+            offset as id, 'a' as truncates, 'b' as source_table, 'c' as event, 'd' as range, 'e' as step,
+            if(offset = 5, 'right', 'left') as _cdc_source_table,
+            if(offset = 3, 'truncate', 'insert') as _cdc_op,
+            array(cast(offset as decimal(20,0)), 0BD) as _cdc_sequence,
+            timestamp_seconds(offset) as _cdc_committed_at,
+            cast(null as string) as _cdc_transaction_id,
+            'shop' as _cdc_topic,
+            0 as _cdc_partition,
+            offset as _cdc_offset,
+            cast(null as struct<id: bigint, truncates: string, source_table: string, event: string, range: string, step: string,
+                _cdc_source_table: string>) as _cdc_before,
+            cast(null as array<string>) as _cdc_missing_columns,
+            cast(null as struct<code: string, detail: string>) as _cdc_error
+        from range(1, 6) as numbers(offset)
+    """).createOrReplaceTempView("changes_with_names")
+    for macro in ("current_rows", "history_rows"):
+        query = library.call(
+            macro, "changes_with_names", ["_cdc_source_table", "id"], names, carries_over=False
+        )
+        rows = spark.sql(query).collect()
+        assert sorted((row.id, row.range) for row in rows if not row._cdc_is_deleted) == sorted(
+            [(4, "d"), (5, "d")] + ([(1, "d"), (2, "d")] if macro == "history_rows" else [])
+        )

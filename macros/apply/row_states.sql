@@ -134,12 +134,10 @@ operations_and_truncates as (
     select /*+ broadcast(truncates) */
         ordered_operations.*,
         explode(concat(array(null), filter(
-            array({{ spark_cdc._first_after(
+            array(case when not _cdc_is_deleted then {{ spark_cdc._first_after(
                 '_cdc_truncates', 'coalesce(_cdc_stored_last_sequence, ordered_operations._cdc_sequence)'
-            ) | indent(12) }}),
-            event -> not _cdc_is_deleted
-                and event is not null
-                and (_cdc_next_sequence is null or event._cdc_sequence < _cdc_next_sequence)
+            ) | indent(12) }} end),
+            event -> event is not null and (_cdc_next_sequence is null or event._cdc_sequence < _cdc_next_sequence)
         ))) as _cdc_truncate
     from ordered_operations
     left join truncates on {{ source_table }} <=> truncates._cdc_truncated_table

@@ -44,6 +44,7 @@
 {#- A second level of lambdas would be one walk too many (decision 0032), so a format with plain texts casts none. -#}
 {%- set plain_text = fmt.plain_text(columns, fmt.dialect) if rows.plain_text %}
 {%- set castable = [] if plain_text else spark_cdc._castable_columns(fmt, columns, time_zone) %}
+{%- set in_texts = columns if plain_text else castable %}
 {%- if plain_text -%}
 {{ spark_cdc._plain_changes(source, fmt.may_not_be_plain(columns), plain_text) }}
 
@@ -61,22 +62,19 @@ typed_rows as (
 
     select
         *,
+        {%- for row, texts, typed_row, message in [
+            ('image', 'texts[0]', 'typed_row', 'value'), ('before', 'texts[1]', 'typed_before', message_before),
+        ] %}
         named_struct(
             {%- for column in columns %}
-            {%- set text = spark_cdc._text_in('texts[0]' if plain_text or column in castable else 'image', column) %}
-            {%- set typed = spark_cdc._cast(text, column) if column in castable else spark_cdc._decoded(fmt, text, column, time_zone) %}
-            {{ column.literal }}, {{ typed | indent(12) }}{{ ',' if not loop.last }}
-            {%- endfor %}
-        ) as typed_row,
-        named_struct(
-            {%- for column in columns %}
-            {%- set text = spark_cdc._text_in('texts[1]' if plain_text or column in castable else 'before', column) %}
+            {%- set text = spark_cdc._text_in(texts if column in in_texts else row, column) %}
             {%- set typed = spark_cdc._cast(text, column) if column in castable
-                else spark_cdc._decoded(fmt, text, column, time_zone, message_before) %}
+                else spark_cdc._decoded(fmt, text, column, time_zone, message) %}
             {{ column.literal }}, {{ typed | indent(12) }}{{ ',' if not loop.last }}
             {%- endfor %}
-        ) as typed_before
-    from {{ 'plain_changes' if plain_text or castable else source }}
+        ) as {{ typed_row }}{{ ',' if not loop.last }}
+        {%- endfor %}
+    from {{ 'plain_changes' if in_texts else source }}
 
 ),
 
@@ -228,10 +226,6 @@ plain_changes as (
         {{- return(typed) -}}
     {%- endif -%}
     {{- return(spark_cdc._only_in_quotes(text, column, typed, fmt.rows.value_names or '{}', message)) -}}
-{%- endmacro -%}
-
-{%- macro _cast(text, column) -%}
-    {{- return('try_cast(' ~ text ~ ' as ' ~ column.type ~ ')') -}}
 {%- endmacro -%}
 
 {#- The columns whose texts the format reads as every format does, and whose types are those of a cast. -#}

@@ -27,8 +27,7 @@
     stored_columns the further columns of such a row, besides the operation that it stands for
 
     `table` is `kind` with key, columns, types, variants, options and patched of this model (`_table`); once the new changes are
-    known also deleted_keys_gone, has_truncates (see `_changes_to_apply`), was_truncated (whether there ever was a truncate) and
-    is_altered (`_with_columns_to_write`).
+    known also deleted_keys_gone, has_truncates (see `_changes_to_apply`) and is_altered (`_with_columns_to_write`).
 
     The first run and `--full-refresh` write the table in place (create or replace). Any other run reads the changes that the
     table does not have yet and writes the changed rows in one MERGE: a run is applied whole or not at all, and commits nothing
@@ -92,10 +91,7 @@
     {%- else -%}
         {%- set has_pending_changes = read.pending is not none and read.pending.good > 0 -%}
         {%- set table = spark_cdc._with_columns_to_write(
-            dict(
-                table, deleted_keys_gone=read.deleted_keys_gone, has_truncates=read.has_truncates,
-                was_truncated=read.truncates > 0
-            ),
+            dict(table, deleted_keys_gone=read.deleted_keys_gone, has_truncates=read.has_truncates),
             settings, has_pending_changes, all_changes, existing_relation
         ) -%}
         {%- if table.is_altered or table.kept -%}

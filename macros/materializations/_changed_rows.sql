@@ -11,7 +11,7 @@
     {%- set rebuilt_keys = spark_cdc._keys_to_rebuild(table, operations, all_changes) -%}
     {%- if rebuilt_keys -%}
         {#- They have their earlier changes again, and a truncate may come after those. -#}
-        {%- set table = dict(table, has_truncates=table.was_truncated) -%}
+        {%- set table = dict(table, has_truncates=read.truncates > 0) -%}
         {%- set operations = spark_cdc._scratch_table(
             temporaries, target_relation, 'operations', file_format,
             spark_cdc._with_rebuilt_keys(table, operations, all_changes, rebuilt_keys)

@@ -22,15 +22,20 @@
     {%- if needed | reject('in', properties) | list -%}
         {{- return(none) -}}
     {%- endif -%}
-    {%- set partial = (properties.get('spark_cdc.read_partial') or '').split(' of ') -%}
-    {%- set truncate = (properties.get('spark_cdc.last_truncate') or '').split(' of ') -%}
+    {%- set partial = spark_cdc._of_this_count(properties, 'spark_cdc.read_partial') -%}
     {{- return({
         'loaded_at': properties['spark_cdc.read_loaded_at'] | int, 'count': properties['spark_cdc.read_count'] | int,
         'truncates': properties['spark_cdc.read_truncates'] | int,
-        'partial': partial[0] | int if partial[1:] == [properties['spark_cdc.read_count']] else 1,
+        'partial': 1 if partial is none else partial | int,
         'last_sequence': properties.get('spark_cdc.last_sequence'),
-        'last_truncate': truncate[0] if truncate[1:] == [properties['spark_cdc.read_count']] else none,
+        'last_truncate': spark_cdc._of_this_count(properties, 'spark_cdc.last_truncate'),
     }) -}}
+{%- endmacro -%}
+
+{#- A property that was written with the number of changes that were read; none if another version has written the number since. -#}
+{%- macro _of_this_count(properties, name) -%}
+    {%- set parts = (properties.get(name) or '').split(' of ') -%}
+    {{- return(parts[0] if parts[1:] == [properties['spark_cdc.read_count']] else none) -}}
 {%- endmacro -%}
 
 {%- macro _set_read(target_relation, read, commit, built_with='') -%}

@@ -25,7 +25,7 @@
     {%- elif family == 'variant' -%}
         {{- return(spark_cdc._variant_value(text)) -}}
     {%- elif encoding in ['bits', 'big_endian_bits'] -%}
-        {{- return('try_cast(' ~ spark_cdc._unsigned_integer(text, encoding) ~ ' as ' ~ column.type ~ ')') -}}
+        {{- return(spark_cdc._cast(spark_cdc._unsigned_integer(text, encoding), column)) -}}
     {%- elif family == 'decimal' -%}
         {{- return(spark_cdc._decimal_value(text, column, encoding)) -}}
     {%- elif family in ['float', 'double'] -%}
@@ -38,6 +38,10 @@
         {{- return(spark_cdc._timestamp_value(text, family, encoding, time_zone)) -}}
     {%- endif -%}
     {{- return(spark_cdc._integer_value(text, family)) -}}
+{%- endmacro -%}
+
+{%- macro _cast(text, column) -%}
+    {{- return('try_cast(' ~ text ~ ' as ' ~ column.type ~ ')') -}}
 {%- endmacro -%}
 
 {#- A cast ignores white space and control characters at either end. -#}
@@ -120,18 +124,17 @@
     {%- if encoding == 'base64' -%}
         {%- set unscaled = spark_cdc._big_endian_integer(text) -%}
         {{- return(
-            "try_cast(concat(cast(" ~ unscaled ~ " as string), 'E-" ~ column.scale ~ "') as " ~ column.type ~ ")"
+            spark_cdc._cast("concat(cast(" ~ unscaled ~ " as string), 'E-" ~ column.scale ~ "')", column)
         ) -}}
     {%- endif -%}
     {{- return(
-        'case\n    when ' ~ spark_cdc._is_exact_decimal(text, column) ~ '\n        then try_cast(' ~ text ~ ' as ' ~ column.type
-        ~ ')\nend'
+        'case\n    when ' ~ spark_cdc._is_exact_decimal(text, column) ~ '\n        then ' ~ spark_cdc._cast(text, column) ~ '\nend'
     ) -}}
 {%- endmacro -%}
 
 {#- A number without an exponent, or one with an exponent that keeps all its digits. -#}
 {%- macro _is_exact_decimal(text, column) -%}
-    {%- set number = 'cast(try_cast(' ~ text ~ ' as ' ~ column.type ~ ') as string)' -%}
+    {%- set number = 'cast(' ~ spark_cdc._cast(text, column) ~ ' as string)' -%}
     {%- set condition -%}
 {{ text }} rlike r'^{{ spark_cdc._decimal_pattern(column) }}\z'
         or {{ text }} rlike r'^[+-]?[0-9.]{1,1000}[eE][+-]?[0-9]{1,4}\z'

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -39,11 +38,6 @@ TIMES = (
     "2026-02-30 00:00:00", "2024-02-29 00:00:00Z", "2026-03-29 02:30:00", "1883-11-18 12:03:58", "03:04:05", "T03:04:05",
     "2026-01-02 03:04:05|2026-01-02 03:04:05", "1582-10-10 00:00:00",
 )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def library(repository: Path) -> MacroLibrary:
-    return MacroLibrary(repository)
 
 
 def texts() -> list[str]:

@@ -74,11 +74,6 @@ def captured(value: str | None, **fields: Any) -> str:
 
 
 @pytest.fixture(scope="module")
-def library(repository: Path) -> MacroLibrary:
-    return MacroLibrary(repository)
-
-
-@pytest.fixture(scope="module")
 def session(spark: SparkSession) -> Iterator[SparkSession]:
     with local_spark(100) as session:
         yield session

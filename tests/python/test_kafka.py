@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,11 +11,6 @@ from dbt_spark_cdc.macros import CompilerError, MacroLibrary
 
 VIEW = "_cdc_landing_kafka_" + "0" * 32
 OPTIONS = {"kafka.bootstrap.servers": "kafka:9092", "subscribe": "shop"}
-
-
-@pytest.fixture(scope="module")
-def library(repository: Path) -> MacroLibrary:
-    return MacroLibrary(repository)
 
 
 class NoClasses:

@@ -26,11 +26,6 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 COLUMNS = {"id": "bigint", "name": "string"}
 
 
-@pytest.fixture(scope="module")
-def library(repository: Path) -> MacroLibrary:
-    return MacroLibrary(repository)
-
-
 def changes(library: MacroLibrary, **arguments: object) -> str:
     call = {
         "relation": "raw",

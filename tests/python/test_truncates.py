@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
 from dbt_spark_cdc.macros import MacroLibrary
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 CHANGES, FIRST, PERIOD, KEYS = 6_000, 10_000, 5, 7
-
-
-@pytest.fixture(scope="module")
-def library(repository: Path) -> MacroLibrary:
-    return MacroLibrary(repository)
 
 
 def test_the_first_truncate_after_a_place_is_found_in_lists_of_all_lengths(
@@ -40,23 +33,31 @@ def test_the_first_truncate_after_a_place_is_found_in_lists_of_all_lengths(
     assert [row.found for row in found] == [expected(*row) for row in rows]
 
 
-def test_a_table_that_was_emptied_a_thousand_times(spark: SparkSession, library: MacroLibrary) -> None:
+def changes(
+    spark: SparkSession, view: str, columns: dict[str, str], is_truncate: str, start: int, end: int
+) -> None:
+    """Make a view of one change for each number `n`, inserts and truncates; `columns` are the source's, as SQL."""
+    row = ", ".join(f"{value} as {name}" for name, value in columns.items())
     spark.sql(f"""
         select
-            id % {KEYS} as id,
-            cast(id as string) as text,
-            if(id % {PERIOD} = 0, 'truncate', 'insert') as _cdc_op,
-            array(cast(id as decimal(20,0)), 0BD) as _cdc_sequence,
-            timestamp_seconds(id) as _cdc_committed_at,
+            {row},
+            if({is_truncate}, 'truncate', 'insert') as _cdc_op,
+            array(cast(n as decimal(20,0)), 0BD) as _cdc_sequence,
+            timestamp_seconds(n) as _cdc_committed_at,
             cast(null as string) as _cdc_transaction_id,
             'shop' as _cdc_topic,
             0 as _cdc_partition,
-            id as _cdc_offset,
-            cast(null as struct<id: bigint, text: string>) as _cdc_before,
+            n as _cdc_offset,
+            if(false, struct({row}), null) as _cdc_before,
             cast(null as array<string>) as _cdc_missing_columns,
             cast(null as struct<code: string, detail: string>) as _cdc_error
-        from range({FIRST}, {FIRST + CHANGES})
-    """).createOrReplaceTempView("emptied_changes")
+        from range({start}, {end}) as numbers(n)
+    """).createOrReplaceTempView(view)
+
+
+def test_a_table_that_was_emptied_a_thousand_times(spark: SparkSession, library: MacroLibrary) -> None:
+    columns = {"id": f"n % {KEYS}", "text": "cast(n as string)"}
+    changes(spark, "emptied_changes", columns, f"n % {PERIOD} = 0", FIRST, FIRST + CHANGES)
     # as in a later run: the operations are few, and all changes are many
     spark.sql(
         f"select * from emptied_changes union all {'select * from emptied_changes where id < 0 union all ' * 50}"
@@ -90,29 +91,14 @@ def test_a_table_that_was_emptied_a_thousand_times(spark: SparkSession, library:
 
 
 def test_a_source_column_may_have_any_name(spark: SparkSession, library: MacroLibrary) -> None:
-    names = ["id", "truncates", "source_table", "event", "range", "step", "_cdc_source_table"]
-    spark.sql("""
-        select
-            offset as id, 'a' as truncates, 'b' as source_table, 'c' as event, 'd' as range, 'e' as step,
-            if(offset = 5, 'right', 'left') as _cdc_source_table,
-            if(offset = 3, 'truncate', 'insert') as _cdc_op,
-            array(cast(offset as decimal(20,0)), 0BD) as _cdc_sequence,
-            timestamp_seconds(offset) as _cdc_committed_at,
-            cast(null as string) as _cdc_transaction_id,
-            'shop' as _cdc_topic,
-            0 as _cdc_partition,
-            offset as _cdc_offset,
-            cast(null as struct<id: bigint, truncates: string, source_table: string, event: string, range: string, step: string,
-                _cdc_source_table: string>) as _cdc_before,
-            cast(null as array<string>) as _cdc_missing_columns,
-            cast(null as struct<code: string, detail: string>) as _cdc_error
-        from range(1, 6) as numbers(offset)
-    """).createOrReplaceTempView("changes_with_names")
+    columns = {"id": "n", "_cdc_source_table": "if(n = 5, 'right', 'left')"}
+    columns |= {name: f"'{name}'" for name in ("truncates", "source_table", "event", "range", "step")}
+    changes(spark, "changes_with_names", columns, "n = 3", 1, 6)
     for macro in ("current_rows", "history_rows"):
         query = library.call(
-            macro, "changes_with_names", ["_cdc_source_table", "id"], names, carries_over=False
+            macro, "changes_with_names", ["_cdc_source_table", "id"], list(columns), carries_over=False
         )
         rows = spark.sql(query).collect()
         assert sorted((row.id, row.range) for row in rows if not row._cdc_is_deleted) == sorted(
-            [(4, "d"), (5, "d")] + ([(1, "d"), (2, "d")] if macro == "history_rows" else [])
+            [(4, "range"), (5, "range")] + ([(1, "range"), (2, "range")] if macro == "history_rows" else [])
         )

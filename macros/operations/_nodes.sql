@@ -49,11 +49,12 @@
     {{- return(relation) -}}
 {%- endmacro -%}
 
-{#- Sources by 'source.table'. -#}
+{#- Raw tables: sources by 'source.table', and landing models by their names. -#}
 {%- macro _sources_named(operation, names) -%}
     {%- set found = {} -%}
-    {%- for node in graph.sources.values() if spark_cdc._readers_of(node, ['messages', 'changes']) -%}
-        {%- do found.update({node.source_name ~ '.' ~ node.name: node}) -%}
+    {%- for node in graph.sources.values() | list + graph.nodes.values() | list
+        if spark_cdc._is_raw(node) and spark_cdc._readers_of(node, ['messages', 'changes']) -%}
+        {%- do found.update({(node.source_name ~ '.' if node.resource_type == 'source' else '') ~ node.name: node}) -%}
     {%- endfor -%}
     {%- if not spark_cdc._is_list(names) or names | reject('in', found | list) | list -%}
         {%- do spark_cdc._raise(
@@ -78,4 +79,14 @@
     {%- set relation = spark_cdc._table_of(node) -%}
     {%- set columns = adapter.get_columns_in_relation(relation) | map(attribute='name') | list if relation else [] -%}
     {{- return(relation if not ['topic', 'partition', 'offset', 'timestamp'] | reject('in', columns) | list else none) -}}
+{%- endmacro -%}
+
+{#- Whether a node has messages as Kafka gave them: a source, or a model that lands them. -#}
+{%- macro _is_raw(node) -%}
+    {{- return(node.resource_type == 'source' or spark_cdc._landing_of(node) != {}) -}}
+{%- endmacro -%}
+
+{#- What a landing model lands, as `cdc_landing` reads it: a mapping with `kafka` or `path`; empty for other nodes. -#}
+{%- macro _landing_of(node) -%}
+    {{- return((node.config.meta or {}).get('spark_cdc.landing', {}) if node.resource_type == 'model' else {}) -}}
 {%- endmacro -%}

@@ -7,25 +7,27 @@
     Messages that every reader has without an error. A messages model has a row for each message; a changes model has one for
     each message of its own tables, which are those that it has messages of. A raw table names no tables: if more than one
     changes model reads it, all rows are needed. All rows are needed, too, if readers count offsets in several ways, or read a
-    view that may. A message that the raw table still has stays in the messages model: a run would read it again, and the tests
-    would miss it.
+    view that may. A model that reads some topics needs no message of others, and a message that no model needs stays: one may
+    name its topic later. A message that the raw table still has stays in the messages model: a run would read it again, and the
+    tests would miss it. Of a landed file one message stays, which says that the file has landed.
 -#}
 {%- macro _read_messages(node, before) -%}
-    {%- set is_source = node.resource_type == 'source' -%}
-    {%- set readers = spark_cdc._readers_of(node, ['messages', 'changes'] if is_source else ['changes']) -%}
+    {%- set is_raw = spark_cdc._is_raw(node) -%}
+    {%- set readers = spark_cdc._readers_of(node, ['messages', 'changes'] if is_raw else ['changes']) -%}
     {%- set relation = spark_cdc._table_of(node) -%}
     {%- set conditions = ['timestamp < ' ~ before] -%}
-    {%- if not is_source -%}
+    {%- if not is_raw -%}
         {%- do conditions.append('error is null') -%}
     {%- endif -%}
-    {%- set read, kinds, places = [], [], [] -%}
+    {%- set read, kinds, places, needed = [], [], [], [] -%}
     {%- for reader in readers -%}
         {%- set table = spark_cdc._table_of(reader) -%}
         {%- set needed_for = spark_cdc._reads_all(reader, table, node) -%}
         {%- if needed_for -%}{{- return({'needed_for': needed_for}) -}}{%- endif -%}
-        {%- if is_source and reader.config.meta.get('spark_cdc.topics') -%}
-            {{- return({'needed_for': reader.name ~ ' reads only some of its topics.'}) -}}
-        {%- endif -%}
+        {%- set of_topics = spark_cdc._topics_condition(
+            reader.config.meta['spark_cdc.raw_columns'], reader.config.meta.get('spark_cdc.topics')
+        ) -%}
+        {%- do needed.append('case when ' ~ of_topics ~ ' then ' ~ loop.index ~ ' end' if of_topics else loop.index) -%}
         {%- do places.append(spark_cdc._place_in_raw(reader)) -%}
         {%- do kinds.append(spark_cdc._kind_of(reader)) -%}
         {%- if spark_cdc._kind_of(reader) == 'messages' -%}
@@ -40,16 +42,16 @@
     {%- endfor -%}
     {%- set names = readers | map(attribute='name') | sort | join(', ') -%}
     {%- if not read -%}
-        {{- return({'needed_for': 'no ' ~ ('messages or changes model' if is_source else 'changes model') ~ ' reads it'}) -}}
-    {%- elif is_source and 'changes' in kinds and readers | length > 1 -%}
+        {{- return({'needed_for': 'no ' ~ ('messages or changes model' if is_raw else 'changes model') ~ ' reads it'}) -}}
+    {%- elif is_raw and 'changes' in kinds and readers | length > 1 -%}
         {{- return({'needed_for': names ~ ' read it, and which rows a changes model needs the raw table does not say. Let '
             ~ 'them read one messages model.'}) -}}
-    {%- elif is_source and places | unique | list | length > 1 -%}
+    {%- elif is_raw and places | unique | list | length > 1 -%}
         {{- return({'needed_for': names ~ ' read it with different raw_columns.'}) -}}
     {%- endif -%}
-    {%- set place = places[0] if is_source else ('topic', 'partition', 'offset') -%}
+    {%- set place = places[0] if is_raw else ('topic', 'partition', 'offset') -%}
     {%- set raw_positions = [] -%}
-    {%- for id in (node.depends_on.nodes if not is_source else []) -%}
+    {%- for id in (node.depends_on.nodes if not is_raw else []) -%}
         {%- set raw_table = spark_cdc._raw_table(graph.sources.get(id) or graph.nodes.get(id)) -%}
         {%- if raw_table is none -%}
             {{- return({'needed_for': 'what it reads, ' ~ (graph.sources.get(id) or graph.nodes.get(id)).name ~ ', is no table with '
@@ -60,7 +62,8 @@
             'select ' ~ raw[0] ~ ' as topic, ' ~ raw[1] ~ ' as partition, ' ~ raw[2] ~ ' as offset from ' ~ raw_table
         ) -%}
     {%- endfor -%}
-    {%- set order = (spark_cdc._read_positions('read_positions') ~ ' desc, ' if not is_source else '') ~ '_cdc_offset desc' -%}
+    {%- set order = (spark_cdc._read_positions('read_positions') ~ ' desc, ' if not is_raw else '') ~ '_cdc_offset desc' -%}
+    {%- set partitions = ['_cdc_topic, _cdc_partition'] + (['file'] if 'path' in spark_cdc._landing_of(node) else []) -%}
     {%- set query -%}
     with
     read_by as (
@@ -71,16 +74,16 @@
 
     read as (
 
-        select topic, partition, offset, count(distinct reader) as readers, bool_or(is_error) as has_error
+        select topic, partition, offset, collect_set(reader) as readers, bool_or(is_error) as has_error
         from read_by
         group by topic, partition, offset
 
     )
-    {%- if not is_source %},
+    {%- if not is_raw %},
 
     names as (
 
-        select messages.database_name, messages.schema_name, messages.table_name, count(distinct read_by.reader) as readers
+        select messages.database_name, messages.schema_name, messages.table_name, collect_set(read_by.reader) as readers
         from {{ relation }} as messages
         inner join read_by
             on messages.topic <=> read_by.topic
@@ -93,15 +96,24 @@
 
     select old.*
     from (
-        select *, row_number() over (partition by _cdc_topic, _cdc_partition order by {{ order }}) as place
+        select
+            *,
+            {%- for columns in partitions %}
+            row_number() over (partition by {{ columns }} order by {{ order }}) = 1{{ ' or' if not loop.last }}
+            {%- endfor %} as is_kept
         from (
-            select *, {{ place[0] }} as _cdc_topic, {{ place[1] }} as _cdc_partition, {{ place[2] }} as _cdc_offset
+            select
+                *,
+                {{ place[0] }} as _cdc_topic,
+                {{ place[1] }} as _cdc_partition,
+                {{ place[2] }} as _cdc_offset,
+                {{ 'array_compact(array(' ~ needed | join(', ') ~ '))' if is_raw else 'null' }} as needed_by
             from {{ relation }}
         )
     ) as old
     left join read
         on old._cdc_topic <=> read.topic and old._cdc_partition <=> read.partition and old._cdc_offset = read.offset
-    {%- if not is_source %}
+    {%- if not is_raw %}
     left join names
         on old.database_name <=> names.database_name
         and old.schema_name <=> names.schema_name
@@ -113,12 +125,14 @@
     {%- endif %}
     where
         {{ conditions | join(' and ') }}
-        and old.place > 1
+        and not old.is_kept
         and not coalesce(read.has_error, false)
-        and (
-            {{ 'read.readers = ' ~ readers | length if is_source
-                else "read.readers = names.readers or kind not in ('rows', 'truncate')" }}
-        )
+        {%- if is_raw %}
+        and size(old.needed_by) > 0
+        and size(array_except(old.needed_by, read.readers)) = 0
+        {%- else %}
+        and (size(array_except(names.readers, read.readers)) = 0 or kind not in ('rows', 'truncate'))
+        {%- endif %}
     {%- endset -%}
     {{- return({
         'query': query, 'columns': {place[0]: '_cdc_topic', place[1]: '_cdc_partition', place[2]: '_cdc_offset'},
@@ -134,14 +148,14 @@
         {{- return(reader.name ~ ' is not built yet, or is a view, which reads them again with each query.') -}}
     {%- elif reader.config.materialized not in spark_cdc._logs() -%}
         {{- return(reader.name ~ ' is made from all of them in each run: write materialized=\'cdc_append\'.') -}}
-    {%- elif node.resource_type == 'source' and node.unique_id not in reader.depends_on.nodes -%}
+    {%- elif spark_cdc._is_raw(node) and node.unique_id not in reader.depends_on.nodes -%}
         {%- set views = [] -%}
         {%- for id in reader.depends_on.nodes if id in graph.nodes and spark_cdc._reads(graph.nodes[id], node.unique_id) -%}
             {%- do views.append(graph.nodes[id].name) -%}
         {%- endfor -%}
         {{- return(
             reader.name ~ ' reads it through ' ~ views | join(', ') ~ ', which may leave rows out or change their offsets. Let '
-            ~ reader.name ~ ' read the source itself, with raw_columns, or delete by hand what is no longer needed.'
+            ~ reader.name ~ ' read the table itself, with raw_columns, or delete by hand what is no longer needed.'
         ) -}}
     {%- endif -%}
     {{- return(none) -}}

@@ -3,18 +3,19 @@
 
     Deletes rows that no later run needs. It cannot delete a row that a run needs:
 
-    sources  raw messages that every messages or changes model over the source has read without an error
+    sources  raw messages that every messages or changes model of their topic has read without an error
     models   messages   those that the raw table no longer has: control messages, and messages whose rows every changes model
                         over it has without an error
              changes    under cdc_current alone: changes before a later one of the same key that has the whole row
              cdc_current  deleted keys; a late-arriving change still finds the delete in the changes model
 
-    It keeps dead letters, update parts, messages that no model reads, truncates, all changes under a cdc_history, and for each
-    topic and partition the row that shows the next run which messages were read.
+    It keeps dead letters, update parts, messages that no model reads, truncates, all changes under a cdc_history, for each topic
+    and partition the row that shows the next run which messages were read, and a message of each landed file.
 
     older_than_days  by the message's timestamp; for changes and deleted keys by the commit time
     models           names of models; all of this package's if left out
-    sources          ['raw.messages'] names raw tables that have Kafka's own column names; none if left out
+    sources          raw tables that have Kafka's own column names: ['raw.messages'] a source, ['raw_shop'] a model that lands them;
+                     none if left out
     dry_run          true, the default, counts
 -#}
 {%- macro prune(older_than_days=none, models=none, sources=[], dry_run=true) -%}

@@ -41,7 +41,7 @@ class Operation:
     # Whether a plain run, which a schedule may start in between, knows the same columns.
     may_be_run_between: bool = True
 
-    def prepare(self, worker: Worker) -> None:
+    def prepare(self, siege: Siege, worker: Worker) -> None:
         """Do what goes before the command."""
         assert worker.ask(sql=self.before)
 
@@ -50,6 +50,43 @@ class Operation:
         answer = worker.must_run(self.command)
         self.look(siege, worker)
         return answer["statements"]
+
+
+class Replay(Operation):
+    """Rejected messages whose raw rows were repaired: a third of those that a run reads."""
+
+    def prepare(self, siege: Siege, worker: Worker) -> None:
+        """Damage messages, let a run reject them, and repair them."""
+        raw, whole = f"{SCHEMA}.raw_profiles", "whole.messages"
+        siege.workload.goes_on()
+        worker.must_run(["run", "--select", "raw_profiles"])
+        new = (
+            f"select offset, value from {raw} where offset not in (select offset from {SCHEMA}.stg_messages)"
+        )
+        is_one_of_three = (
+            f"merge into {raw} using {whole} as whole on {raw}.offset = whole.offset and whole.offset % 3 = 0"
+        )
+        assert worker.ask(
+            sql=[
+                "create schema if not exists whole",
+                f"create or replace table {whole} using {siege.lake} as {new}",
+                f"{is_one_of_three} when matched then update set value = left({raw}.value, 20)",
+            ]
+        )
+        worker.must_run()
+        assert any(row["error"] for row in worker.tables()["stg_messages"])
+        assert worker.ask(sql=[f"{is_one_of_three} when matched then update set value = whole.value"])
+
+
+def _replayed_are_applied(siege: Siege, worker: Worker) -> None:
+    """Each message was read once without an error, and the tables are those of a first build."""
+    worker.must_run()
+    tables = worker.tables()
+    siege.must_equal_the_reference(tables)
+    read = [row["offset"] for row in tables["stg_messages"] if not row["error"]]
+    assert sorted(read) == list(range(siege.workload.messages))
+    worker.must_run(["run", "--full-refresh", "--select", "stg_messages+"])
+    _all_is_right(siege, worker)
 
 
 def _all_is_right(siege: Siege, worker: Worker) -> None:
@@ -85,6 +122,7 @@ OPERATIONS = (
     Operation("restate current", _restate("profiles"), _all_is_right, _edits("profiles")),
     Operation("restate history", _restate("profiles_history"), _all_is_right, _edits("profiles_history")),
     Operation("maintain", _operation("maintain", dry_run=False), _all_is_right),
+    Replay("replay", _operation("replay", model="stg_messages"), _replayed_are_applied),
 )
 PRUNE = Operation("prune", _operation("prune", older_than_days=1, dry_run=False), _live_rows_are_right)
 
@@ -103,7 +141,7 @@ def torture(siege: Siege, kills: int, chance: random.Random) -> int:
         for operation in _in_turn(kills):
             siege.workload.goes_on()
             worker.must_run()
-            operation.prepare(worker)
+            operation.prepare(siege, worker)
             if operation.name in statements:
                 number = chance.randint(1, statements[operation.name])
                 stop = {"number": number, "when": chance.choice(["before", "writing", "after"])}

@@ -1,7 +1,7 @@
 """Kills dbt at each named place and at random moments, and looks whether plain runs repair all.
 
 make torture ARGS="--lake delta --kills 50 --seed 7"
-make torture ARGS="--operations" kills column changes, full refreshes, restate, maintain and prune instead
+make torture ARGS="--operations" kills column changes, full refreshes, restate, maintain, replay and prune instead
 make torture ARGS="--landing --kills 20" kills runs that land a topic
 """
 

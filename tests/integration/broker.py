@@ -146,7 +146,7 @@ class Client:
         self._admin.deleteRecords(asked).all().get()
 
     def produce(self, topic: str, values: Iterable[str | None], partition: int = 0, **more: Any) -> None:
-        """Write messages to a partition; `more` has their key and headers. A message that Kafka refused is an error."""
+        """Write messages to a partition; `more` has their key, headers and time. A message that Kafka refused is an error."""
         sent = [self._plain.send(self._record(topic, partition, value, **more)) for value in values]
         self._plain.flush()
         for message in sent:
@@ -175,9 +175,10 @@ class Client:
         value: str | None,
         key: str | None = None,
         headers: dict | None = None,
+        milliseconds: int | None = None,
     ) -> Any:
         record = self._jvm.org.apache.kafka.clients.producer.ProducerRecord(
-            topic, partition, self._bytes(key), self._bytes(value)
+            topic, partition, milliseconds, self._bytes(key), self._bytes(value)
         )
         for name, text in (headers or {}).items():
             record.headers().add(name, self._bytes(text))

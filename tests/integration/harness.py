@@ -107,8 +107,11 @@ class Run:
 class Project:
     """A copy of a user's project that has the package installed as its packages.yml says.
 
-    `models` (path under the project -> text) stand in place of its own models.
+    `models` (path under the project -> text) stand in place of its own models. With `writes_json` dbt leaves the files that it
+    leaves a user, such as run_results.json.
     """
+
+    writes_json = False
 
     def __init__(
         self, folder: Path, schema: str, models: dict[str, str] | None = None, template: Path = USER_PROJECT
@@ -136,6 +139,8 @@ class Project:
             *arguments,
             *([] if "--no-quiet" in arguments else ["--quiet"]), "--no-send-anonymous-usage-stats", "--log-level-file", "none",
             "--project-dir", str(self.folder),
+            # Two manifests a command take half a second.
+            *([] if self.writes_json else ["--no-write-json"]),
         ]  # fmt: skip
         if arguments[0] != "deps":
             command += ["--profiles-dir", str(self.folder)]

@@ -9,25 +9,20 @@ first build's tests, and two models of counts.
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import os
 import re
-import shlex
 import shutil
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
-from dbt_spark_cdc.cli import main
 from harness import REPOSITORY, USER_PROJECT, Lake, Project
 from ruamel.yaml import YAML
+from typed_pages import Shell, steps
 
 EXAMPLE = REPOSITORY / "examples" / "library"
 PAGE = (REPOSITORY / "docs" / "tutorial-database.md").read_text(encoding="utf-8")
@@ -38,101 +33,6 @@ IS_WHOLE = "SPARK_CDC_JOURNEY" in os.environ
 SHORT_BUILD = [
     "--select", "+config.materialized:cdc_current", "members_history", "cdc_dead_letters", "--resource-type", "model",
 ]  # fmt: skip
-# A block of commands, and what the page says that they print.
-BLOCKS = re.compile(r"^```(bash|text)\n(.*?)^```", re.M | re.S)
-PRINTED = re.compile(r"^OK created sql \S+ model library\.(\S+) \[(.*) in [\d.]+s\]$", re.M)
-COUNTS = re.compile(r"^Done\. PASS=(\d+) WARN=(\d+) ERROR=0 SKIP=0 NO-OP=(\d+)", re.M)
-
-
-def steps() -> Iterator[tuple[str, str]]:
-    """The commands of the page, each with the text that follows it; an earlier one of a block has none."""
-    blocks = BLOCKS.findall(PAGE)
-    for (kind, text), (next_kind, printed) in zip(blocks, [*blocks[1:], ("", "")], strict=True):
-        if kind == "bash":
-            *others, last = text.splitlines()
-            yield from ((command, "") for command in others)
-            yield last, printed if next_kind == "text" else ""
-
-
-class Typed:
-    """A user's shell in the copy of the example."""
-
-    def __init__(self, project: Project) -> None:
-        self.project = project
-        self.kinds: list[str] = []
-        # What the page says and a command does not, of all commands: one run is long.
-        self.differences: list[Any] = []
-
-    def type(self, command: str, printed: str) -> None:
-        """Run a command, and see that it prints what the page says."""
-        program, *arguments = shlex.split(command)
-        if program == "dbt":
-            self.kinds.append(arguments[0])
-            getattr(self, "_" + arguments[0].replace("-", "_"))(arguments, printed)
-        elif program == "spark-cdc":
-            self.kinds.append(arguments[0])
-            self._spark_cdc(arguments, printed)
-        elif program == "sed":
-            self.kinds.append(program)
-            subprocess.run(["bash", "-c", command], cwd=self.project.folder, check=True)
-        else:  # the harness has copied the example and installed the package
-            assert program in ("cd", "pip"), command
-
-    def _deps(self, arguments: list[str], printed: str) -> None:
-        assert not printed
-
-    def _build(self, arguments: list[str], printed: str) -> None:
-        is_short = arguments == ["build"] and not IS_WHOLE
-        run = self.project.dbt(*arguments, *(SHORT_BUILD if is_short else []))
-        run.must_succeed("warn", "no-op")
-        shown = dict(PRINTED.findall(printed))
-        assert shown
-        self._must_be(arguments, shown, {name: run.messages.get(name) for name in shown})
-        counts = [
-            sum(status in those for status in run.statuses.values())
-            for those in (("success", "pass"), ("warn",), ("no-op",))
-        ]
-        if not is_short:
-            self._must_be(arguments, COUNTS.findall(printed), [tuple(map(str, counts))])
-        for reason in re.findall(r"^(\d+ x .*)$", printed, re.M):
-            if not any(reason in line for line in run.logged):
-                self._must_be(arguments, reason, run.logged)
-
-    def _show(self, arguments: list[str], printed: str) -> None:
-        run = self.project.dbt(*arguments).must_succeed()
-        table = run.result.result.results[0].agate_table
-        found = [["" if value is None else str(value) for value in row.values()] for row in table.rows]
-        names, _, *rows = (
-            [cell.strip() for cell in line.strip("|").split("|")] for line in printed.splitlines()
-        )
-        self._must_be(arguments, [names, *rows], [list(table.column_names), *found])
-
-    def _run_operation(self, arguments: list[str], printed: str) -> None:
-        # Spark's folder is not dbt's here: all projects of the tests share one JVM.
-        with contextlib.redirect_stdout(io.StringIO()) as output:
-            run = self.project.dbt(
-                *(part.replace("later.jsonl", f"'{self.project.folder}/later.jsonl'") for part in arguments)
-            )
-        assert run.result.success, run.failure
-        if printed not in output.getvalue():
-            self._must_be(arguments, printed, output.getvalue())
-
-    def _spark_cdc(self, arguments: list[str], printed: str) -> None:
-        files = [
-            file
-            for part in arguments
-            for file in (sorted(map(str, Path().glob(part))) if "*" in part else [part])
-        ]
-        done = CliRunner().invoke(main, files)
-        assert done.exit_code == 0, done.output
-        assert printed
-        lines = [line.rstrip() for line in done.stdout.splitlines()]
-        if any(line not in lines for line in printed.splitlines()):
-            self._must_be(arguments, printed, done.stdout)
-
-    def _must_be(self, command: object, on_page: object, found: object) -> None:
-        if on_page != found:
-            self.differences.append({"command": command, "page": on_page, "found": found})
 
 
 @pytest.fixture
@@ -161,19 +61,24 @@ def project(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Proj
 
 @pytest.mark.slow
 def test_the_tables_equal_the_database_at_the_end_of_the_page(lake: Lake, project: Project) -> None:
-    shell = Typed(project)
-    for command, printed in steps():
+    shell = Shell(project, short_build=None if IS_WHOLE else SHORT_BUILD)
+    for command, printed in steps(PAGE):
+        assert printed or not command.startswith(("dbt build", "spark-cdc"))
         shell.type(command, printed)
     assert shell.kinds == [
         "deps", "generate", "build", "show", "sed", "build", "explain",
         "run-operation", "run-operation", "build", "show", "show",
     ]  # fmt: skip
-    assert must_equal_the_database(lake, project) == len(TRUTH.read_text(encoding="utf-8").splitlines())
+    assert must_equal_the_database(lake, project, "library") == len(
+        TRUTH.read_text(encoding="utf-8").splitlines()
+    )
     assert shell.differences == []
 
 
-def must_equal_the_database(lake: Lake, project: Project) -> int:
-    """Compare each value of all current tables with the database's; give the number of rows."""
+def must_equal_the_database(
+    lake: Lake, project: Project, schema: str, tables: Collection[str] | None = None
+) -> int:
+    """Compare each value of the current tables with the database's, of all or of some; give the number of rows."""
     described = YAML(typ="safe").load(
         (project.folder / "models/marts/library/_library__models.yml").read_text()
     )
@@ -184,8 +89,9 @@ def must_equal_the_database(lake: Lake, project: Project) -> int:
     truth: dict[str, list[dict[str, str | None]]] = {}
     for line in TRUTH.read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)
-        truth.setdefault(entry["table"], []).append(entry["row"])
-    assert len(truth) == TABLES
+        if tables is None or entry["table"] in tables:
+            truth.setdefault(entry["table"], []).append(entry["row"])
+    assert len(truth) == len(tables or range(TABLES))
     assert types.keys() == truth.keys()
     compared = 0
     for table, rows in truth.items():
@@ -193,7 +99,7 @@ def must_equal_the_database(lake: Lake, project: Project) -> int:
         assert columns.keys() == rows[0].keys(), table
         expected = [{name: as_declared(row[name], columns[name]) for name in columns} for row in rows]
         found = lake.rows(
-            f"select {', '.join(map(of_table, columns.items()))} from library.{table} where not _cdc_is_deleted"
+            f"select {', '.join(map(of_table, columns.items()))} from {schema}.{table} where not _cdc_is_deleted"
         )
         assert sorted(found, key=repr) == sorted(expected, key=repr), table
         compared += len(found)
@@ -232,6 +138,8 @@ def _utc(text: str) -> datetime:
 
 
 def test_the_readme_begins_with_the_page_s_two_commands() -> None:
-    commands = [command for command, _ in steps() if command.startswith(("spark-cdc generate", "dbt build"))]
+    commands = [
+        command for command, _ in steps(PAGE) if command.startswith(("spark-cdc generate", "dbt build"))
+    ]
     (start,) = re.findall(r"^## Quick start\n.*?```bash\n(.*?)^```", README, re.M | re.S)
     assert start.splitlines()[-2:] == [commands[0], commands[1]]

@@ -543,3 +543,69 @@ def test_the_lines_of_each_file_land_once(project: Project, lake: Lake) -> None:
     (folder / "c.jsonl").unlink()
     assert "other.jsonl" in land("--full-refresh", fails=True)
     assert len(lake.rows("select * from landing.lines")) == 11
+
+
+def test_what_every_model_has_read_can_be_pruned(
+    project: Project, kafka: Client, broker: Broker, lake: Lake
+) -> None:
+    """Of each partition one message stays, and one of each file, so nothing lands twice."""
+    order = '{"database":"d","table":"orders","type":"INSERT","isDdl":false,"es":1767225600000,"old":null,"data":[{"id":"%s"}]}'
+    user = '{"database":"d","table":"users","type":"insert","ts":1767225600,"position":"mysql-bin.1:%s","data":{"id":1}}'
+    values = {
+        "old.orders": [order % 1, "{", order % 2, order % 3],
+        "old.users": [user % 1, user % 2],
+        "old.other": [order % 4, order % 5],
+    }
+    folder = project.folder / "old"
+    folder.mkdir()
+    for topic, texts in values.items():
+        kafka.create(topic)
+        kafka.produce(topic, texts, milliseconds=1767225600000)
+        lines = [
+            {"topic": topic, "partition": 0, "offset": offset, "timestamp": 1767225600000, "value": text}
+            for offset, text in enumerate(texts)
+        ]
+        for number, line in enumerate(lines):  # the last one alone
+            with (folder / f"{topic}.{number == len(texts) - 1}.jsonl").open("a") as file:
+                file.write(json.dumps(line) + "\n")
+    write(project, broker, "old", subscribe=None, subscribePattern="old[.].*")
+    append = "{{ config(materialized='cdc_append') }}"
+    call = append + "{{ spark_cdc.messages(ref('%s'), format='%s', topics=%s) }}"
+    files = "{{ config(materialized='cdc_landing') }}{{ spark_cdc.file_messages(path='%s') }}"
+    project.write({"models/old_files.sql": files % folder})
+    for name in ("old", "old_files"):
+        project.write({f"models/{name}_orders.sql": call % (name, "canal", "'old.orders'")})
+        project.write({f"models/{name}_users.sql": call % (name, "maxwell", "'old.users'")})
+
+    def prune(*models: str) -> None:
+        arguments = json.dumps({"older_than_days": 1, "models": [], "sources": models, "dry_run": False})
+        assert project.dbt("run-operation", "spark_cdc.prune", "--args", arguments).result.success
+
+    def positions(name: str) -> list[tuple[str, int]]:
+        rows = lake.rows(f"select topic, offset from landing.{name} order by topic, offset")
+        return [(row["topic"], row["offset"]) for row in rows]
+
+    everything = [(topic, offset) for topic in sorted(values) for offset in range(len(values[topic]))]
+    project.run("--select", "old+", "old_files+", "--exclude", "old_users")
+    prune("old", "old_files")
+    assert positions("old") == everything, "a reader has not run"
+    project.run("--select", "old_users")
+    orders, other, users = everything[:4], everything[4:6], everything[6:]
+    project.write({"models/old_users.sql": call % ("old", "maxwell", "'old[.](users|orders)'")})
+    prune("old")
+    assert positions("old") == [*orders, *other, users[-1]], "it has read no orders yet"
+    project.write({"models/old_users.sql": call % ("old", "maxwell", "'old.users'")})
+    prune("old", "old_files")
+    _, broken, next_to_last, last = orders
+    assert positions("old") == [broken, last, *other, users[-1]], (
+        "a rejected message, the last ones, a topic of no model"
+    )
+    assert positions("old_files") == [broken, next_to_last, last, *other, *users], (
+        "the last ones of each file, too"
+    )
+    done = project.dbt("run", "--select", "old+", "old_files+").must_succeed()
+    assert set(done.messages.values()) == {"nothing new"}
+    kafka.produce("old.orders", [order % 6])
+    done = project.dbt("run", "--select", "old+").must_succeed()
+    assert done.messages["old"] == "1 message of 1 partition landed"
+    assert done.messages["old_orders"] == "1 read: 1 unrouted"

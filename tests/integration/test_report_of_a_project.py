@@ -100,6 +100,7 @@ def project(lake: Lake, new_project: Callable[..., Project]) -> Project:
     lake.land("shop", map(Message, FIRST), schema="raw_report")
     lake.land("crm", map(Message, PEOPLE), schema="raw_report")
     left_out = ("--exclude", "unbuilt_changes", "unbuilt")
+    project.writes_json = True  # the report reads the results of the last command
     project.run(*left_out)
     lake.land("shop", map(Message, SECOND), schema="raw_report")
     lake.land_again("shop", {0: Message(FIRST[0])}, schema="raw_report")

@@ -378,7 +378,7 @@ def test_a_ledger_is_maintained_like_any_table(story: Story) -> None:
     "sentence",
     [
         "raw_slips.seen: all rows are needed: messages_of_seen reads it through view_of_seen, which may leave rows out or change their "
-        "offsets. Let messages_of_seen read the source itself, with raw_columns, or delete by hand what is no longer needed.",
+        "offsets. Let messages_of_seen read the table itself, with raw_columns, or delete by hand what is no longer needed.",
         "raw_slips.cut: all rows are needed: cut_messages, cut_of_raw read it, and which rows a changes model needs the raw table does "
         "not say. Let them read one messages model.",
         f"{SCHEMA}.messages_of_seen: all rows are needed: no changes model reads it",

@@ -60,22 +60,19 @@ class Replay(Operation):
         raw, whole = f"{SCHEMA}.raw_profiles", "whole.messages"
         siege.workload.goes_on()
         worker.must_run(["run", "--select", "raw_profiles"])
-        new = (
-            f"select offset, value from {raw} where offset not in (select offset from {SCHEMA}.stg_messages)"
-        )
-        is_one_of_three = (
-            f"merge into {raw} using {whole} as whole on {raw}.offset = whole.offset and whole.offset % 3 = 0"
-        )
+        read = f"select read.offset from {SCHEMA}.stg_messages as read"
+        new = f"select raw.offset, raw.value from {raw} as raw where raw.offset not in ({read})"
+        merge = f"merge into {raw} as raw using {whole} as whole on raw.offset = whole.offset and whole.offset % 3 = 0"
         assert worker.ask(
             sql=[
                 "create schema if not exists whole",
                 f"create or replace table {whole} using {siege.lake} as {new}",
-                f"{is_one_of_three} when matched then update set value = left({raw}.value, 20)",
+                f"{merge} when matched then update set value = substring(raw.value, 1, 20)",
             ]
         )
         worker.must_run()
         assert any(row["error"] for row in worker.tables()["stg_messages"])
-        assert worker.ask(sql=[f"{is_one_of_three} when matched then update set value = whole.value"])
+        assert worker.ask(sql=[f"{merge} when matched then update set value = whole.value"])
 
 
 def _replayed_are_applied(siege: Siege, worker: Worker) -> None:

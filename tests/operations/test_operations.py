@@ -25,11 +25,12 @@ SCHEMA = "shop_operations"
 LATE = 60 * 24 * 400  # minutes: a commit time that is younger than any horizon
 CURRENT = ("orders", "customers", "profiles")
 TABLES = (*CURRENT, "orders_history", "profiles_history")
-# Those of a page on a broker are run by tests/integration/test_landing.py, and those of replays by test_dead_letters.py.
+# Those of pages on a broker are run by test_landing.py and test_own_topics.py of tests/integration, and those of replays by
+# test_dead_letters.py.
 PAGES = sorted(
     page
     for page in (Path(__file__).resolve().parents[2] / "docs" / "how-to").glob("*.md")
-    if page.stem not in ("land-a-topic", "find-and-repair-rejected-messages")
+    if page.stem not in ("land-a-topic", "start-with-your-topics", "find-and-repair-rejected-messages")
 )
 COMMANDS = [
     command

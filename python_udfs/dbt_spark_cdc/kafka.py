@@ -81,6 +81,11 @@ def one_sentence(sql: str) -> Iterator[None]:
         if not found:
             raise
         name, message = found[-1]
+        if name == "TopicAuthorizationException":
+            raise LandingError(
+                f"Kafka does not let the user of the model read a topic ({message.strip().rstrip('.')}). "
+                "Nothing was written. Give the user the right READ, or leave the topic out."
+            ) from None
         raise LandingError(
             f"Kafka stopped answering while its messages were read ({name}: {message.strip().rstrip('.')}). "
             "Nothing was written. Run the model again: it goes on after the messages that it has."
@@ -205,8 +210,16 @@ def _topics(jvm: Any, admin: Any, question: dict[str, Any]) -> list[str]:
     if "subscribe" in question:
         return list(question["subscribe"])
     pattern = jvm.java.util.regex.Pattern.compile(question["subscribePattern"])
-    names = (str(name) for name in admin.listTopics().names().get())
-    return sorted(name for name in names if _TOPIC.fullmatch(name) and pattern.matcher(name).matches())
+    names = sorted(str(name) for name in admin.listTopics().names().get())
+    found = [name for name in names if _TOPIC.fullmatch(name) and pattern.matcher(name).matches()]
+    if not found:
+        others = f"it has {', '.join(names[:3])}{', ...' if names[3:] else ''}" if names else "it shows none"
+        raise LandingError(
+            f"Kafka at {question['kafka']['bootstrap.servers']} has no topic whose whole name matches "
+            f"`{question['subscribePattern']}`; {others}. Correct subscribePattern, or give the user of the "
+            "model the right to describe the topics."
+        )
+    return found
 
 
 def _describe(jvm: Any, admin: Any, names: list[str], servers: str) -> dict[str, Any]:
@@ -225,6 +238,11 @@ def _describe(jvm: Any, admin: Any, names: list[str], servers: str) -> dict[str,
                 raise LandingError(
                     f"Kafka at {servers} has no topic `{entry.getKey()}`. Correct the name in subscribe, or "
                     "give the user the right to describe the topic."
+                ) from None
+            if name == "TopicAuthorizationException":
+                raise LandingError(
+                    f"Kafka at {servers} does not let the model's user see the topic `{entry.getKey()}`. "
+                    "Give it the rights DESCRIBE and READ."
                 ) from None
             raise
     return described

@@ -42,6 +42,9 @@ share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=0
 auto.create.topics.enable=false
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+allow.everyone.if.no.acl.found=true
+super.users=User:ANONYMOUS
 log.retention.ms=-1
 """
 
@@ -128,6 +131,15 @@ class Client:
         asked = self._jvm.java.util.HashMap()
         asked.put(topic, self._jvm.org.apache.kafka.clients.admin.NewPartitions.increaseTo(partitions))
         self._admin.createPartitions(asked).all().get()
+
+    def allow(self, topic: str, right: str, user: str) -> None:
+        """Give a user this right to a topic, and no other right to anybody who logs in."""
+        acl, resource = self._jvm.org.apache.kafka.common.acl, self._jvm.org.apache.kafka.common.resource
+        pattern = resource.ResourcePattern(resource.ResourceType.TOPIC, topic, resource.PatternType.LITERAL)
+        entry = acl.AccessControlEntry(
+            f"User:{user}", "*", getattr(acl.AclOperation, right), acl.AclPermissionType.ALLOW
+        )
+        self._admin.createAcls(self._list([acl.AclBinding(pattern, entry)])).all().get()
 
     def delete_records(self, topic: str, before: int, partition: int = 0) -> None:
         """What retention does: the log of a partition begins at this offset."""

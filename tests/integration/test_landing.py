@@ -15,7 +15,7 @@ from broker import Broker, Client
 from click.testing import CliRunner
 from dbt_spark_cdc.cli import main
 from dbt_spark_cdc.registry import register
-from harness import KAFKA_LOGIN, KAFKA_PASSWORD, LAKES_ASKED_FOR, REPOSITORY, Lake, Project
+from harness import KAFKA_LOGIN, KAFKA_PASSWORD, KAFKA_USER, LAKES_ASKED_FOR, REPOSITORY, Lake, Project
 
 pytestmark = pytest.mark.skipif(
     not Broker.can_start(), reason="the jars of a Kafka broker could not be fetched"
@@ -324,6 +324,10 @@ SASL = {"kafka.security.protocol": "SASL_PLAINTEXT", "kafka.sasl.mechanism": "PL
 NO_LOGIN = KAFKA_LOGIN.replace(KAFKA_PASSWORD, "wrong password")
 WRONG = {
     "no_topic": ({"subscribe": "no_topic"}, "has no topic `no_topic`"),
+    "no_match": (
+        {"subscribe": None, "subscribePattern": "wro"},
+        "has no topic whose whole name matches `wro`; it has ",
+    ),
     "no_option": (
         {"kafka.fetch.max.wait": "1"},
         "got `kafka.fetch.max.wait`. Did you mean kafka.fetch.max.wait.ms?",
@@ -370,6 +374,25 @@ def test_what_is_wrong_is_said_in_a_sentence(project: Project, kafka: Client, br
         in done.messages["no_login"]
     )
     project.remove(*(f"models/{name}.sql" for name in [*names, "no_login"]))
+
+
+def test_a_missing_right_is_said_in_a_sentence(
+    land: Callable[..., str], kafka: Client, broker: Broker, lake: Lake
+) -> None:
+    login = {"kafka.bootstrap.servers": broker.sasl_servers, "kafka.sasl.jaas.config": "${env:KAFKA_LOGIN}"}
+    kafka.create("of_another")
+    kafka.allow("of_another", "DESCRIBE", "another")
+    said = land("of_another", fails=True, **SASL, **login)
+    assert "does not let the model's user see the topic `of_another`. Give it the rights" in said
+    kafka.create("described")
+    kafka.produce("described", ["a"])
+    kafka.allow("described", "DESCRIBE", KAFKA_USER)
+    said = land("described", fails=True, **SASL, **login)
+    assert (
+        "does not let the user of the model read a topic (Not authorized to access topics: [described])."
+        in said
+    )
+    assert lake.rows("show tables in landing like 'described'") == []
 
 
 def test_where_spark_has_no_plugin_it_is_said(land: Callable[..., str], kafka: Client, lake: Lake) -> None:

@@ -39,6 +39,14 @@ struct<
     {%- set kind -%}
         case when {{ is_row }} then 'rows' when {{ is_ddl }} then 'ddl' else 'other' end
     {%- endset -%}
+    {#- By default the message itself does not name its key, and Kafka's key does: {"database":"d","table":"t","pk.id":1}. -#}
+    {%- set key_columns -%}
+        case
+            when size(message.primary_key_columns) > 0 then message.primary_key_columns
+            when contains(key, '"pk.')
+                then transform(filter(json_object_keys(key), name -> startswith(name, 'pk.')), name -> substr(name, 4))
+        end
+    {%- endset -%}
     {#- Seconds in rows, milliseconds in DDL. -#}
     {%- set milliseconds, seconds = 'case when ' ~ is_ddl ~ ' then message.ts end', 'case when not ' ~ is_ddl ~ ' then message.ts end' -%}
     {%- set ts = 'case when ' ~ is_ddl ~ ' then ' ~ spark_cdc._instant('message.ts', 'milliseconds') ~ ' else '
@@ -68,7 +76,7 @@ struct<
         'sequence': 'cast(array() as array<decimal(20,0)>)',
         'committed_at': 'case when message.ts > 0 then ' ~ ts ~ ' end',
         'transaction_id': 'message.xid',
-        'key_columns': 'case when size(message.primary_key_columns) > 0 then message.primary_key_columns end',
+        'key_columns': key_columns,
         'column_types': none,
         'statement': {'text': 'case when ' ~ is_ddl ~ ' then message.sql end'},
         'sql_dialect': "'mysql'",

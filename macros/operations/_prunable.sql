@@ -145,7 +145,9 @@
 -#}
 {%- macro _reads_all(reader, table, node) -%}
     {%- if table is none -%}
-        {{- return(reader.name ~ ' is not built yet, or is a view, which reads them again with each query.') -}}
+        {{- return(reader.name ~ (
+            ' is a view, which reads them again with each query.' if reader.config.materialized == 'view' else ' is not built yet.'
+        )) -}}
     {%- elif reader.config.materialized not in spark_cdc._logs() -%}
         {{- return(reader.name ~ ' is made from all of them in each run: write materialized=\'cdc_append\'.') -}}
     {%- elif spark_cdc._is_raw(node) and node.unique_id not in reader.depends_on.nodes -%}

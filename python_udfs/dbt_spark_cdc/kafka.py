@@ -186,6 +186,11 @@ def _answers(servers: str) -> Iterator[None]:
         yield
     except Py4JJavaError as error:
         name, message = _cause(error.java_exception)
+        if "No resolvable bootstrap urls" in str(error.java_exception.getCause()):
+            raise LandingError(
+                f"no host of kafka.bootstrap.servers is known here; got {servers}. Correct the names, or "
+                "let this machine resolve them."
+            ) from None
         if name == "TimeoutException":
             raise LandingError(
                 f"no Kafka broker answers at {servers}. Check kafka.bootstrap.servers, "
@@ -207,9 +212,17 @@ def _cause(error: Any) -> tuple[str, str]:
 
 
 def _topics(jvm: Any, admin: Any, question: dict[str, Any]) -> list[str]:
+    from pyspark.errors import IllegalArgumentException
+
     if "subscribe" in question:
         return list(question["subscribe"])
-    pattern = jvm.java.util.regex.Pattern.compile(question["subscribePattern"])
+    try:
+        pattern = jvm.java.util.regex.Pattern.compile(question["subscribePattern"])
+    except IllegalArgumentException as error:
+        raise LandingError(
+            f"option subscribePattern must be a regular expression as Java has them; got "
+            f"`{question['subscribePattern']}` ({str(error).splitlines()[0]}). Correct it."
+        ) from None
     names = sorted(str(name) for name in admin.listTopics().names().get())
     found = [name for name in names if _TOPIC.fullmatch(name) and pattern.matcher(name).matches()]
     if not found:

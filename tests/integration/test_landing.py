@@ -328,6 +328,14 @@ WRONG = {
         {"subscribe": None, "subscribePattern": "wro"},
         "has no topic whose whole name matches `wro`; it has ",
     ),
+    "no_pattern": (
+        {"subscribe": None, "subscribePattern": "wrong[.*"},
+        "option subscribePattern must be a regular expression as Java has them; got `wrong[.*`",
+    ),
+    "no_host": (
+        {"kafka.bootstrap.servers": "no-such-host.invalid:9092"},
+        "no host of kafka.bootstrap.servers is known here; got no-such-host.invalid:9092",
+    ),
     "no_option": (
         {"kafka.fetch.max.wait": "1"},
         "got `kafka.fetch.max.wait`. Did you mean kafka.fetch.max.wait.ms?",

@@ -646,6 +646,40 @@ def test_the_type_of_a_route_counts(project: Path) -> None:
     assert merged(found, its("string", False, DOES_NOT_FIT), []).tables[0].columns[0].type == "date"
 
 
+def test_the_kafka_key_of_maxwell_names_the_key(project: Path) -> None:
+    """By default its messages do not."""
+    line = {
+        "topic": "clinic", "partition": 0, "offset": 0, "value": maxwell({"visit": 7, "no": 1, "note": "a"}, "lines", primary_key_columns=[]),
+        "key": '{"database":"shop","table":"lines","pk.visit":7,"pk.no":1}',
+    }  # fmt: skip
+    (project / "clinic.jsonl").write_text(json.dumps(line))
+    done = run(project, project / "clinic.jsonl", "--source", "clinic")
+    assert done.exit_code == 0, done.output
+    changes = (project / "models/staging/clinic/stg_clinic__lines_changes.sql").read_text()
+    assert "key=['visit', 'no']" in changes
+
+
+def test_decimals_of_debezium_without_a_schema_are_said(project: Path) -> None:
+    """Their texts are base64, so they get the type string, and a comment that says what they may be."""
+    source = '"source":{"connector":"mysql","db":"erp","table":"invoices","file":"b.1","pos":%s}'
+    rows = ['{"id":1,"total":"Jxo=","code":"paid"}', '{"id":2,"total":"AJxA","code":"open"}']
+    messages = project / "invoices.jsonl"
+    messages.write_text(
+        "".join(
+            f'{{"before":null,"after":{row},{source % place},"op":"c"}}\n' for place, row in enumerate(rows)
+        )
+    )
+    done = run(project, messages, "--source", "erp", "--format", "debezium")
+    assert done.exit_code == 0, done.output
+    assert (
+        "erp.invoices: the texts of total look like base64. If they are decimals, as Debezium writes them without a "
+        "schema, let a route declare them: decimal(20,4) from base64, with the scale of the source."
+    ) in done.stderr
+    changes = (project / "models/staging/erp/stg_erp__invoices_changes.sql").read_text()
+    assert "-- a guess: total (its texts look like base64: bytes, or the decimals of a" in changes
+    assert "'total': 'string'" in changes
+
+
 def test_names_in_other_letters_are_one_column(tmp_path: Path, library: Any) -> None:
     notices: list[str] = []
     upper = table("orders", key=["ID"], columns=[Column(name=name, type="bigint") for name in ("ID", "new")])
@@ -998,7 +1032,7 @@ def test_check_lists_what_is_stale_and_writes_nothing(project: Path, tmp_path: P
     assert stale.exit_code == 1
     assert f"changed: {CHANGES}\n" in stale.stdout and "new: models/marts/shop/sharded.sql\n" in stale.stdout
     for sentence in [
-        "1 of 4 messages are rejected with the error not_json; spark-cdc decode shows them.",
+        "1 of 4 messages are rejected with the error not_json; spark-cdc decode shows those of a file, the dead letters show all.",
         "left out a column of shop.orders_1: no model can declare 'a\\n'.",
         "left out a column of shop.orders_1: no model can declare '_cdc_x'.",
         "left out a column of shop.orders_1: dbt would run '{{ a }}'.",

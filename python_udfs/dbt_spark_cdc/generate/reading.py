@@ -12,6 +12,7 @@ from dbt_spark_cdc.decode.texts import RAW_COLUMNS, create_messages, names_told_
 from dbt_spark_cdc.decode.writers import ALIKE, Writers, options
 from dbt_spark_cdc.generate.ddl import Declared, Statement, declared
 from dbt_spark_cdc.generate.plan import (
+    BASE64_TEXTS,
     DOES_NOT_FIT,
     NO_DIGITS,
     NO_TYPE,
@@ -23,7 +24,15 @@ from dbt_spark_cdc.generate.plan import (
     differs_in_case,
     model_name,
 )
-from dbt_spark_cdc.generate.types import OF_OWN_SCALE, SHAPES, TEXT, Shapes, guessed, is_exact_number
+from dbt_spark_cdc.generate.types import (
+    BASE64,
+    OF_OWN_SCALE,
+    SHAPES,
+    TEXT,
+    Shapes,
+    guessed,
+    is_exact_number,
+)
 from dbt_spark_cdc.inputs import Message
 from dbt_spark_cdc.macros import MacroLibrary
 from dbt_spark_cdc.message_text import STAR
@@ -182,7 +191,7 @@ class Reader:
         ).collect():
             self.notices.append(
                 f"{row.n} of {len(self.read.messages)} messages are rejected with the error {row.code}; "
-                "spark-cdc decode shows them."
+                "spark-cdc decode shows those of a file, the dead letters show all."
             )
 
     def _statements(self) -> dict[tuple[str | None, str], Declared]:
@@ -222,6 +231,8 @@ class Reader:
                     count(text) as values,
                     coalesce(max(length(regexp_extract(text, {WHOLE}, 1))), 0) as digits,
                     coalesce(max(length(regexp_extract(text, {FRACTIONAL}, 1))), 0) as scale,
+                    count(text) = count_if(text rlike r'{BASE64}')
+                        and count_if(endswith(text, '=')) > 0 as is_base64,
                     {shapes}
                 from texts where not is_part
                 group by {NAMES}, name
@@ -295,7 +306,15 @@ class Reader:
             rejected = self._rejected(pending)
             pending = [table for table in pending if self._retype(table, found[_name(table)], rejected)]
             if not pending:
-                return
+                break
+        for table in tables:
+            names = [column.name for column in table.columns if column.guess == BASE64_TEXTS]
+            if names:
+                self.notices.append(
+                    f"{table.full_name}: the texts of {', '.join(names)} look like base64. If they are "
+                    "decimals, as Debezium writes them without a schema, let a route declare them: "
+                    "decimal(20,4) from base64, with the scale of the source."
+                )
 
     def _retype(self, table: Table, found: list[_Found], rejected: dict[NAME, list[str]]) -> bool:
         """Give columns that reject a value another type, or leave them out; True if more may follow."""
@@ -454,8 +473,10 @@ def _candidates(row: Row, of_statement: str | None) -> Iterator[tuple[str, str |
         note = DOES_NOT_FIT
     elif row["values"] == 0:
         note = ONLY_NULLS
+    elif row.source_type is not None:
+        note = UNKNOWN_TYPE
     else:
-        note = NO_TYPE if row.source_type is None else UNKNOWN_TYPE
+        note = BASE64_TEXTS if row.is_base64 else NO_TYPE
     if guess != TEXT:
         yield guess, note
     yield TEXT, note

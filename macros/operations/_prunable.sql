@@ -106,8 +106,10 @@
                 *,
                 {{ place[0] }} as _cdc_topic,
                 {{ place[1] }} as _cdc_partition,
-                {{ place[2] }} as _cdc_offset,
-                {{ 'array_compact(array(' ~ needed | join(', ') ~ '))' if is_raw else 'null' }} as needed_by
+                {{ place[2] }} as _cdc_offset
+                {%- if is_raw %},
+                array_compact(array({{ needed | join(', ') }})) as needed_by
+                {%- endif %}
             from {{ relation }}
         )
     ) as old

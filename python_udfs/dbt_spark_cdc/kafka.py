@@ -29,6 +29,7 @@ _KAFKA_ERROR = re.compile(r"org\.apache\.kafka\.(?:common\.errors|clients[\w.]*)
 _TIMED_OUT = re.compile(r"java\.util\.concurrent\.(TimeoutException): ?([^\n]*)")
 # Exceptions whose messages have names, paths and addresses, and never the value of an option.
 _SAFE = ("org.apache.kafka.common.errors.", "java.nio.file.", "java.net.")
+_NO_HOST = "No resolvable bootstrap urls given in bootstrap.servers"
 # Of a cluster whose topics have no ids yet.
 _NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 ADMIN_TIMEOUTS = {"default.api.timeout.ms": "15000", "request.timeout.ms": "10000", "retries": "3"}
@@ -186,7 +187,7 @@ def _answers(servers: str) -> Iterator[None]:
         yield
     except Py4JJavaError as error:
         name, message = _cause(error.java_exception)
-        if "No resolvable bootstrap urls" in str(error.java_exception.getCause()):
+        if message == _NO_HOST:
             raise LandingError(
                 f"no host of kafka.bootstrap.servers is known here; got {servers}. Correct the names, or "
                 "let this machine resolve them."
@@ -207,8 +208,8 @@ def _cause(error: Any) -> tuple[str, str]:
     while error.getCause() is not None:
         error = error.getCause()
     name = str(error.getClass().getName())
-    message = str(error.getMessage() or "") if name.startswith(_SAFE) else ""
-    return name.rpartition(".")[2], " ".join(message.split()).rstrip(".")
+    message = " ".join(str(error.getMessage() or "").split()).rstrip(".")
+    return name.rpartition(".")[2], message if name.startswith(_SAFE) or message == _NO_HOST else ""
 
 
 def _topics(jvm: Any, admin: Any, question: dict[str, Any]) -> list[str]:

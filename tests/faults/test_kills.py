@@ -9,7 +9,7 @@ import random
 from pathlib import Path
 
 import pytest
-from broker import Broker
+from broker import needs_broker
 from harness import LAKES_ASKED_FOR
 from kills import PLAIN_RUN, STEPS, Siege, running
 from landing import LandingSiege, kill
@@ -42,7 +42,7 @@ def test_plain_run_repairs_what_a_kill_left(tmp_path: Path, file_format: str) ->
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Broker.can_start(), reason="the jars of a Kafka broker could not be fetched")
+@needs_broker()
 def test_a_killed_landing_run_lands_all_or_nothing(tmp_path: Path) -> None:
     """Each message once, and no offset twice."""
     siege = LandingSiege(tmp_path, "iceberg", 1)

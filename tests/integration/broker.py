@@ -16,6 +16,7 @@ import pyspark
 from harness import KAFKA_JARS, KAFKA_PASSWORD, KAFKA_USER, REPOSITORY
 
 if TYPE_CHECKING:
+    import pytest
     from pyspark.sql import SparkSession
 
 JARS = REPOSITORY / ".jars" / "kafka-broker"
@@ -103,6 +104,15 @@ class Broker:
         )  # fmt: skip
 
 
+def needs_broker() -> pytest.MarkDecorator:
+    """Mark tests of a broker. `make` goes on if Maven cannot be reached: all other tests need no broker."""
+    import pytest  # not above: the processes that `make torture` kills need none
+
+    return pytest.mark.skipif(
+        not Broker.can_start(), reason="the jars of a Kafka broker could not be fetched"
+    )
+
+
 class Client:
     """What producers and administrators do, through the Kafka client of Spark's JVM."""
 
@@ -132,12 +142,12 @@ class Client:
         asked.put(topic, self._jvm.org.apache.kafka.clients.admin.NewPartitions.increaseTo(partitions))
         self._admin.createPartitions(asked).all().get()
 
-    def allow(self, topic: str, right: str, user: str) -> None:
-        """Give a user this right to a topic, and no other right to anybody who logs in."""
+    def let_describe(self, topic: str, user: str) -> None:
+        """Let one user describe a topic: nobody who logs in has another right to it then."""
         acl, resource = self._jvm.org.apache.kafka.common.acl, self._jvm.org.apache.kafka.common.resource
         pattern = resource.ResourcePattern(resource.ResourceType.TOPIC, topic, resource.PatternType.LITERAL)
         entry = acl.AccessControlEntry(
-            f"User:{user}", "*", getattr(acl.AclOperation, right), acl.AclPermissionType.ALLOW
+            f"User:{user}", "*", acl.AclOperation.DESCRIBE, acl.AclPermissionType.ALLOW
         )
         self._admin.createAcls(self._list([acl.AclBinding(pattern, entry)])).all().get()
 

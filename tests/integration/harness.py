@@ -191,6 +191,11 @@ class Project:
                 target.unlink()
 
 
+def profile_named(name: str) -> str:
+    """The profile of the tests for a project that asks for one of this name."""
+    return (USER_PROJECT / "profiles.yml").read_text().replace("\nshop:\n", f"\n{name}:\n")
+
+
 def _keep_ansi_on() -> None:
     from dbt.adapters.spark.connections import SparkCredentials
 

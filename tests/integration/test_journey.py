@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import REPOSITORY, USER_PROJECT, Lake, Project
+from harness import REPOSITORY, Lake, Project, profile_named
 from ruamel.yaml import YAML
 from typed_pages import Shell, steps
 
@@ -47,8 +47,7 @@ def project(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Proj
     for name in ("models/staging", "models/marts", "models/quality"):
         shutil.rmtree(template / name, ignore_errors=True)
     (template / "captured/later.jsonl").unlink(missing_ok=True)
-    profile = (USER_PROJECT / "profiles.yml").read_text().replace("\nshop:\n", "\nlibrary:\n")
-    (template / "profiles.yml").write_text(profile)
+    (template / "profiles.yml").write_text(profile_named("library"))
     project = Project(tmp_path / "library", "library", template=template)
     landing = project.folder / "models/landing/raw_library.sql"
     text = landing.read_text()
@@ -63,7 +62,7 @@ def project(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Proj
 def test_the_tables_equal_the_database_at_the_end_of_the_page(lake: Lake, project: Project) -> None:
     shell = Shell(project, short_build=None if IS_WHOLE else SHORT_BUILD)
     for command, printed in steps(PAGE):
-        assert printed or not command.startswith(("dbt build", "spark-cdc"))
+        assert printed or not command.startswith("dbt build")
         shell.type(command, printed)
     assert shell.kinds == [
         "deps", "generate", "build", "show", "sed", "build", "explain",

@@ -11,15 +11,13 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from broker import Broker, Client
+from broker import Broker, Client, needs_broker
 from click.testing import CliRunner
 from dbt_spark_cdc.cli import main
 from dbt_spark_cdc.registry import register
 from harness import KAFKA_LOGIN, KAFKA_PASSWORD, KAFKA_USER, LAKES_ASKED_FOR, REPOSITORY, Lake, Project
 
-pytestmark = pytest.mark.skipif(
-    not Broker.can_start(), reason="the jars of a Kafka broker could not be fetched"
-)
+pytestmark = needs_broker()
 
 LAKES = LAKES_ASKED_FOR
 MODEL = """
@@ -389,12 +387,12 @@ def test_a_missing_right_is_said_in_a_sentence(
 ) -> None:
     login = {"kafka.bootstrap.servers": broker.sasl_servers, "kafka.sasl.jaas.config": "${env:KAFKA_LOGIN}"}
     kafka.create("of_another")
-    kafka.allow("of_another", "DESCRIBE", "another")
+    kafka.let_describe("of_another", "another")
     said = land("of_another", fails=True, **SASL, **login)
     assert "does not let the model's user see the topic `of_another`. Give it the rights" in said
     kafka.create("described")
     kafka.produce("described", ["a"])
-    kafka.allow("described", "DESCRIBE", KAFKA_USER)
+    kafka.let_describe("described", KAFKA_USER)
     said = land("described", fails=True, **SASL, **login)
     assert (
         "does not let the user of the model read a topic (Not authorized to access topics: [described])."
@@ -596,9 +594,10 @@ def test_what_every_model_has_read_can_be_pruned(
             {"topic": topic, "partition": 0, "offset": offset, "timestamp": 1767225600000, "value": text}
             for offset, text in enumerate(texts)
         ]
-        for number, line in enumerate(lines):  # the last one alone
-            with (folder / f"{topic}.{number == len(texts) - 1}.jsonl").open("a") as file:
-                file.write(json.dumps(line) + "\n")
+        for name, of_file in (("first", lines[:-1]), ("last", lines[-1:])):
+            (folder / f"{topic}.{name}.jsonl").write_text(
+                "".join(json.dumps(line) + "\n" for line in of_file)
+            )
     write(project, broker, "old", subscribe=None, subscribePattern="old[.].*")
     append = "{{ config(materialized='cdc_append') }}"
     call = append + "{{ spark_cdc.messages(ref('%s'), format='%s', topics=%s) }}"

@@ -8,20 +8,18 @@ from pathlib import Path
 
 import pyspark
 import pytest
-from broker import Broker, Client
-from harness import REPOSITORY, USER_PROJECT, Lake, Project
+from broker import Broker, Client, needs_broker
+from harness import REPOSITORY, Lake, Project, profile_named
 from ruamel.yaml import YAML
 from test_journey import EXAMPLE, must_equal_the_database
 from typed_pages import Shell, files, steps
 
-pytestmark = pytest.mark.skipif(
-    not Broker.can_start(), reason="the jars of a Kafka broker could not be fetched"
-)
+pytestmark = needs_broker()
 
 PAGE = (REPOSITORY / "docs" / "how-to" / "start-with-your-topics.md").read_text(encoding="utf-8")
 KAFKA_SOURCE = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
 TABLES = ("members", "loans", "fines")
-# What a schedule runs beside these is tested elsewhere; the whole of it takes minutes.
+# `dbt build` of the page makes and tests everything, which takes minutes: other tests build what is left out here.
 SHORT_BUILD = ["--select", "+config.materialized:cdc_current", "members_history", "--resource-type", "model"]
 
 
@@ -46,7 +44,7 @@ def project(lake: Lake, broker: Broker, tmp_path: Path, monkeypatch: pytest.Monk
     assert of_page == of_example | {
         "spark.jars.packages": f"{of_example['spark.jars.packages']},{KAFKA_SOURCE}"
     }
-    shown["profiles.yml"] = (USER_PROJECT / "profiles.yml").read_text().replace("\nshop:\n", "\nlibrary:\n")
+    shown["profiles.yml"] = profile_named("library")
     shown["packages.yml"] = shown["packages.yml"].replace("../dbt-spark-cdc\n", "../..\n")
     for path, text in shown.items():
         (template / path).parent.mkdir(parents=True, exist_ok=True)

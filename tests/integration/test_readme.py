@@ -17,20 +17,19 @@ from typing import Any
 
 import yaml
 from harness import JARS, REPOSITORY, USER_PROJECT, Lake, Message, Project
+from typed_pages import files
 
 TUTORIAL = (REPOSITORY / "docs" / "tutorial.md").read_text(encoding="utf-8")
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 RECREATED_TOPIC = (REPOSITORY / "docs" / "how-to" / "a-recreated-topic.md").read_text(encoding="utf-8")
 CHOOSE_FORMAT = (REPOSITORY / "docs" / "how-to" / "choose-format-and-dialect.md").read_text(encoding="utf-8")
 
-# A file's name stands in its first line; README has several models in one block.
-FILES = re.compile(r"^(?:--|#) ([\w./]+\.(?:sql|yml))[^\n]*\n(.*?)(?=^-- models/|^```)", re.M | re.S)
 LINES = re.compile(r"`(\w+\.jsonl)`[^`]*```jsonl\n(.*?)^```", re.M | re.S)
 PRINTED = re.compile(r"^OK created sql \S+ model shop\.(\S+) \[(.*) in [\d.]+s\]$", re.M)
 COUNTS = re.compile(r"^Done\. PASS=(\d+) WARN=(\d+) ERROR=0 SKIP=0$", re.M)
 REASONS = re.compile(r"^(\d+ x .*, first at \{)", re.M)
 
-PROJECT_FILES = dict(FILES.findall(TUTORIAL))
+PROJECT_FILES = files(TUTORIAL)
 MODELS = {name: text for name, text in PROJECT_FILES.items() if name.startswith("models/")}
 MESSAGES = {name: text.splitlines() for name, text in LINES.findall(TUTORIAL)}
 
@@ -99,7 +98,7 @@ def test_the_tutorial_prints_what_dbt_prints(lake: Lake, new_project: Callable[.
 
 
 def test_the_models_of_the_readme_are_those_of_the_tutorial() -> None:
-    models = dict(FILES.findall(README))
+    models = files(README)
     assert len(models) == 4
     for name, text in models.items():
         assert text.strip() == MODELS[name].strip()
@@ -327,7 +326,7 @@ def test_what_is_plain_sql_can_be_a_view(lake: Lake, new_project: Callable[..., 
     """A lake's views lose named windows and Python functions; nothing of the kind may be in these macros."""
     models = {name: text for name, text in MODELS.items() if "/staging/" in name}
     changes = "ref('stg_shop__orders_changes'), ['id'], ['id', 'amount']"
-    models |= FILES.findall(RECREATED_TOPIC)
+    models |= files(RECREATED_TOPIC)
     views = {
         "current": f"spark_cdc.current_rows({changes})",
         "history": f"spark_cdc.history_rows({changes})",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
@@ -13,11 +12,10 @@ from typing import Any
 
 import pytest
 from harness import Lake, Message, Project, Run, raw_row
+from typed_pages import files
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 HOW_TO = REPOSITORY / "docs" / "how-to"
-# A file's name stands in the first line of its block.
-BLOCKS = re.compile(r"^```(?:sql|yaml)\n(?:--|#) (\S+)\n(.*?)^```", re.M | re.S)
 FRESHNESS = "dbt source freshness"
 SCHEMA = "shop_schemas"
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -36,10 +34,10 @@ FORMATS = {
 LISTED = ", ".join(f"ref('{name}_messages')" for name in ("stg_shop_", *FORMATS))
 
 
-def files() -> dict[str, str]:
+def models_of_the_pages() -> dict[str, str]:
     """The models of the two pages: the log and the schemas read the messages of all formats, the lag those of the pages."""
-    made = dict(BLOCKS.findall((HOW_TO / "watch-lag-and-freshness.md").read_text(encoding="utf-8")))
-    for name, text in BLOCKS.findall((HOW_TO / "watch-schema-changes.md").read_text(encoding="utf-8")):
+    made = files((HOW_TO / "watch-lag-and-freshness.md").read_text(encoding="utf-8"))
+    for name, text in files((HOW_TO / "watch-schema-changes.md").read_text(encoding="utf-8")).items():
         assert "[ref('stg_shop__messages')]" in text
         made[name] = text.replace("ref('stg_shop__messages')", LISTED)
     log = made["models/quality/cdc_ddl_log.sql"]
@@ -226,7 +224,7 @@ QUERIES = {
 @pytest.fixture(scope="module")
 def story(lake: Lake, new_project: Callable[..., Project]) -> Story:
     """One run, then messages that no run has read."""
-    project = new_project(SCHEMA, files())
+    project = new_project(SCHEMA, models_of_the_pages())
     lake.create_raw("raw", schema="shop")
     lake.create_raw(*FORMATS, schema="raw_schemas")
     story = Story({}, {})

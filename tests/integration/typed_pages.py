@@ -1,4 +1,4 @@
-"""Pages whose commands a test types: what they say to type, and a shell that sees whether it prints what they say."""
+"""Pages as a user follows them: their files, their commands, and a shell that sees whether these print what the page says."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from harness import Project
 
 # A block of commands, and what the page says that they print.
 BLOCKS = re.compile(r"^```(bash|text)\n(.*?)^```", re.M | re.S)
-FILES = re.compile(r"^```(?:sql|yaml)\n(?:--|#) (\S+\.(?:sql|yml))\n(.*?)^```", re.M | re.S)
-PRINTED = re.compile(r"^OK created sql \S+ model \w+\.(\S+) \[(.*) in [\d.]+s\]$", re.M)
+# A file's name stands in its first line; README has several models in one block.
+FILES = re.compile(r"^(?:--|#) ([\w./]+\.(?:sql|yml))[^\n]*\n(.*?)(?=^-- models/|^```)", re.M | re.S)
+# Of the project `library`, which the typed pages make.
+PRINTED = re.compile(r"^OK created sql \S+ model library\.(\S+) \[(.*) in [\d.]+s\]$", re.M)
 COUNTS = re.compile(r"^Done\. PASS=(\d+) WARN=(\d+) ERROR=0 SKIP=0 NO-OP=(\d+)", re.M)
 
 
@@ -34,7 +36,7 @@ def steps(page: str) -> Iterator[tuple[str, str]]:
 
 
 def files(page: str) -> dict[str, str]:
-    """The files that a page shows whole: their paths, which their first lines name, and their texts."""
+    """The files that a page shows: path -> text."""
     return dict(FILES.findall(page))
 
 
@@ -72,6 +74,7 @@ class Shell:
         run = self.project.dbt(*arguments, *(self.short_build if is_short else []))
         run.must_succeed("warn", "no-op")
         shown = dict(PRINTED.findall(printed))
+        assert shown or not printed
         self._must_be(arguments, shown, {name: run.messages.get(name) for name in shown})
         counts = [
             sum(status in those for status in run.statuses.values())
@@ -115,6 +118,7 @@ class Shell:
         ]
         done = CliRunner().invoke(main, typed)
         assert done.exit_code == 0, done.output
+        assert printed
         lines = [line.rstrip() for line in done.stdout.splitlines()]
         if any(line not in lines for line in printed.splitlines()):
             self._must_be(arguments, printed, done.stdout)

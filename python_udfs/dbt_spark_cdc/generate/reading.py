@@ -24,15 +24,7 @@ from dbt_spark_cdc.generate.plan import (
     differs_in_case,
     model_name,
 )
-from dbt_spark_cdc.generate.types import (
-    BASE64,
-    OF_OWN_SCALE,
-    SHAPES,
-    TEXT,
-    Shapes,
-    guessed,
-    is_exact_number,
-)
+from dbt_spark_cdc.generate.types import OF_OWN_SCALE, SHAPES, TEXT, Shapes, guessed, is_exact_number
 from dbt_spark_cdc.inputs import Message
 from dbt_spark_cdc.macros import MacroLibrary
 from dbt_spark_cdc.message_text import STAR
@@ -169,6 +161,7 @@ class Reader:
             tables.append(table)
         self._check_names(tables)
         self._settle(tables, found)
+        self._note_base64(tables)
         return tables
 
     def _check_names(self, tables: list[Table]) -> None:
@@ -208,6 +201,7 @@ class Reader:
     def _columns(self, statements: dict[tuple[str | None, str], Declared]) -> dict[NAME, list[_Found]]:
         """Return the columns of each table, in the order of its newest row."""
         vendor = self.library.call("_literal", self._header["type_codes"] or self.read.format)
+        bytes_ = self.library.call("decode_binary", "text", "base64")
         shapes = ", ".join(f"count_if({condition}) as `is_{name}`" for name, condition in SHAPES.items())
         query = f"""
             with texts as (
@@ -231,8 +225,8 @@ class Reader:
                     count(text) as values,
                     coalesce(max(length(regexp_extract(text, {WHOLE}, 1))), 0) as digits,
                     coalesce(max(length(regexp_extract(text, {FRACTIONAL}, 1))), 0) as scale,
-                    count(text) = count_if(text rlike r'{BASE64}')
-                        and count_if(endswith(text, '=')) > 0 as is_base64,
+                    -- a text that ends with = is hardly anything else
+                    count(text) = count({bytes_}) and count_if(endswith(text, '=')) > 0 as is_base64,
                     {shapes}
                 from texts where not is_part
                 group by {NAMES}, name
@@ -306,7 +300,9 @@ class Reader:
             rejected = self._rejected(pending)
             pending = [table for table in pending if self._retype(table, found[_name(table)], rejected)]
             if not pending:
-                break
+                return
+
+    def _note_base64(self, tables: list[Table]) -> None:
         for table in tables:
             names = [column.name for column in table.columns if column.guess == BASE64_TEXTS]
             if names:

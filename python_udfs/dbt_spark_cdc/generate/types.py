@@ -21,8 +21,6 @@ NUMBER = r"^(?:0|-?[1-9][0-9]{0,37}|-?(?:0|[1-9][0-9]{0,37})\.[0-9]{1,37})$"
 LOCAL_TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?$"
 INSTANT = LOCAL_TIME[:-1] + r"(?:Z|[+-][0-9]{2}:[0-9]{2})$"
 IS_BIGINT = f"(text rlike r'{INTEGER}' and try_cast(text as bigint) is not null)"
-# Of bytes; a text that ends with = is hardly anything else.
-BASE64 = r"^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})$"
 SHAPES = {
     "bigint": IS_BIGINT,
     "decimal": f"text rlike r'{NUMBER}' and not {IS_BIGINT}",

@@ -77,9 +77,13 @@
     {{- return(found) -}}
 {%- endmacro -%}
 
+{%- macro _is_view(node) -%}
+    {{- return(node.config.materialized in ['view', 'cdc_view']) -}}
+{%- endmacro -%}
+
 {#- The messages models that a changes model shows as a view; none if it is stored. -#}
 {%- macro _messages_of_view(changes) -%}
-    {{- return(spark_cdc._nodes_below(changes, 'messages') if changes.config.materialized == 'view' else []) -}}
+    {{- return(spark_cdc._nodes_below(changes, 'messages') if spark_cdc._is_view(changes) else []) -}}
 {%- endmacro -%}
 
 {#-

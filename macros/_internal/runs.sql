@@ -42,6 +42,14 @@
     {{- return(model.name in names) -}}
 {%- endmacro -%}
 
+{#-
+    What the running command has found out, name -> value, for all of its models: a mapping in memory. Only for what the command
+    itself does not change after it was asked.
+-#}
+{%- macro _known_in_command() -%}
+    {{- return(graph.setdefault('spark_cdc', {}).setdefault(invocation_id, {})) -}}
+{%- endmacro -%}
+
 {#- When this run began: one value for all that it reads. -#}
 {%- macro _loaded_at() -%}
     {{- return("timestamp'" ~ run_started_at.strftime('%Y-%m-%d %H:%M:%S.%f') ~ " UTC'") -}}

@@ -14,7 +14,11 @@
 
 {#- From one value, because Spark answers such a query while it plans it, without a job. -#}
 {%- macro _spark_version() -%}
-    {{- return((run_query('select version() from values (1)').rows[0][0] | string).split(' ')[0]) -}}
+    {%- set known = spark_cdc._known_in_command() -%}
+    {%- if 'spark version' not in known -%}
+        {%- do known.update({'spark version': (run_query('select version() from values (1)').rows[0][0] | string).split(' ')[0]}) -%}
+    {%- endif -%}
+    {{- return(known['spark version']) -}}
 {%- endmacro -%}
 
 {%- macro _has_function(name) -%}
@@ -22,13 +26,17 @@
 {%- endmacro -%}
 
 {#-
-    Of a model from its schema alone, as a view too has it: `describe query` would analyze all SQL of a view. A source may be a
-    folder of files, which only a query can read.
+    Of a model from its schema alone, as a view too has it: `describe query` would analyze all SQL of a view. It is asked once a
+    command, because all models that read it ask. A source may be a folder of files, which only a query can read.
 -#}
 {%- macro _column_names(relation) -%}
     {%- set name = spark_cdc._name_of_relation(relation) | string -%}
     {%- if not graph.nodes.values() | selectattr('relation_name', 'equalto', name) | list -%}
         {{- return(run_query('describe query select * from ' ~ relation).columns[0].values() | list) -}}
+    {%- endif -%}
+    {%- set known = spark_cdc._known_in_command() -%}
+    {%- if 'columns of ' ~ name in known -%}
+        {{- return(known['columns of ' ~ name]) -}}
     {%- endif -%}
     {%- set names, columns = [], namespace(have_ended=false) -%}
     {%- for row in run_query('describe ' ~ relation).rows -%}
@@ -37,6 +45,7 @@
             {%- do names.append(row[0]) -%}
         {%- endif -%}
     {%- endfor -%}
+    {%- do known.update({'columns of ' ~ name: names}) -%}
     {{- return(names) -}}
 {%- endmacro -%}
 

@@ -13,16 +13,18 @@
         {{- return([]) -}}
     {%- endif -%}
     {%- set relation = load_cached_relation(this) -%}
-    {{- return(spark_cdc._declared_otherwise(relation, types, spark_cdc._stored_changes(relation).columns)) -}}
+    {{- return(spark_cdc._declared_otherwise(
+        relation, spark_cdc._table_properties(relation), types, spark_cdc._stored_changes(relation).columns
+    )) -}}
 {%- endmacro -%}
 
 {#-
     The names of the arguments that differ from those that a table was built with, and of the columns that were added, removed or
     have another type. `types` and `stored`: column -> type, in the model and in the table.
 -#}
-{%- macro _declared_otherwise(relation, types, stored, leaves_out=[]) -%}
+{%- macro _declared_otherwise(relation, properties, types, stored, leaves_out=[]) -%}
     {%- set names = [] -%}
-    {%- for name in spark_cdc._built_otherwise(relation) if name not in leaves_out -%}
+    {%- for name in spark_cdc._built_otherwise(properties) if name not in leaves_out -%}
         {%- do names.append(name | replace('columns.', '')) -%}
     {%- endfor -%}
     {%- for columns in spark_cdc._schema_differences(types, stored, spark_cdc._file_format(relation)).values() -%}
@@ -35,7 +37,7 @@
 {%- macro _follows_its_declaration(node) -%}
     {%- set reads_messages = spark_cdc._nodes_below(node, 'messages') | length > 0 -%}
     {{- return(
-        node.config.materialized == 'view'
+        spark_cdc._is_view(node)
         or node.config.materialized == 'cdc_append' and reads_messages and spark_cdc._may_be_rebuilt(node)
     ) -}}
 {%- endmacro -%}

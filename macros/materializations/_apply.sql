@@ -7,7 +7,7 @@
             {#- dbt's cache knows the views of some catalogs only if this run made them. -#}
             {{- return(api.Relation.create(
                 database=node.database, schema=node.schema, identifier=node.alias,
-                type='view' if node.config.materialized == 'view' else 'table'
+                type='view' if spark_cdc._is_view(node) else 'table'
             )) -}}
         {%- endif -%}
     {%- endfor -%}
@@ -41,30 +41,36 @@
     {%- set target_relation = this.incorporate(type='table') -%}
     {%- set is_first = existing_relation is none or should_full_refresh() -%}
     {%- do spark_cdc._refuse_other_kind(kind.materialization, existing_relation, settings.file_format, is_first) -%}
+    {%- set properties = spark_cdc._table_properties(existing_relation) if existing_relation else {} -%}
     {%- if not is_first -%}
         {%- do spark_cdc._refuse_other_arguments(
-            kind.materialization, existing_relation, spark_cdc._own_options() if spark_cdc._rebuilt_changes_below() else none
+            kind.materialization, existing_relation, properties, spark_cdc._own_options() if spark_cdc._rebuilt_changes_below() else none
         ) -%}
     {%- endif -%}
     {%- set temporaries = [] -%}
 
     {{ run_hooks(pre_hooks) }}
 
+    {%- if pre_hooks and existing_relation -%}
+        {#- A hook may have written the table. -#}
+        {%- set properties = spark_cdc._table_properties(existing_relation) -%}
+    {%- endif -%}
     {%- do spark_cdc._drop_leftovers(target_relation) -%}
 
     {%- set all_changes = spark_cdc._selected_model(sql) or spark_cdc._temporary_view(temporaries, 'changes', sql) -%}
     {%- set table = spark_cdc._table(kind, settings.key, all_changes, config) -%}
     {%- do spark_cdc._require_whole_select(kind.materialization, sql) -%}
-    {%- set rebuilt_for = [] if is_first else spark_cdc._reasons_to_rebuild(table, existing_relation) -%}
+    {%- set stored = {} if is_first else spark_cdc._stored_source_columns(table, existing_relation) -%}
+    {%- set rebuilt_for = [] if is_first else spark_cdc._reasons_to_rebuild(table, existing_relation, properties, stored) -%}
     {%- set is_first = is_first or rebuilt_for | length > 0 -%}
-    {%- set read = spark_cdc._changes_to_apply(table, all_changes, existing_relation, settings.file_format, is_first) -%}
+    {%- set read = spark_cdc._changes_to_apply(table, all_changes, existing_relation, properties, settings.file_format, is_first) -%}
     {%- if is_first -%}
         {%- do spark_cdc._log_state('rebuild' if rebuilt_for else 'first_build') -%}
         {%- do spark_cdc._require_contract(table, settings.file_format) -%}
         {#-
             Rows of another source table have offsets that the changes do not have: the changes model itself compares with raw.
         -#}
-        {%- if existing_relation is none or not spark_cdc._is_of_other_messages(existing_relation) -%}
+        {%- if existing_relation is none or not spark_cdc._is_of_other_messages(properties) -%}
             {%- do spark_cdc._refuse_to_shorten(kind.materialization, existing_relation, all_changes, rebuilt_for) -%}
         {%- endif -%}
         {%- set operations = '(' ~ spark_cdc._key_operations(all_changes, table.key, table.columns, table.patched) ~ ')' -%}
@@ -92,7 +98,7 @@
         {%- set has_pending_changes = read.pending is not none and read.pending.good > 0 -%}
         {%- set table = spark_cdc._with_columns_to_write(
             dict(table, deleted_keys_gone=read.deleted_keys_gone, has_truncates=read.has_truncates),
-            settings, has_pending_changes, all_changes, existing_relation
+            settings, has_pending_changes, all_changes, existing_relation, stored
         ) -%}
         {%- if table.is_altered or table.kept -%}
             {#- The earlier changes lack the columns that the table has now, or the new ones those that it has still. -#}

@@ -1,10 +1,10 @@
 {#-
     The table with the columns that an incremental run writes, after contract and on_schema_change were checked. It runs before
-    the rows are made: they are made from the table, and cannot name a column that the table does not have yet.
+    the rows are made: they are made from the table, and cannot name a column that the table does not have yet. `stored` are its
+    source columns now.
 -#}
-{%- macro _with_columns_to_write(table, settings, has_pending_changes, all_changes, existing_relation) -%}
+{%- macro _with_columns_to_write(table, settings, has_pending_changes, all_changes, existing_relation, stored) -%}
     {%- set file_format = spark_cdc._file_format(existing_relation) -%}
-    {%- set stored = spark_cdc._stored_source_columns(table, existing_relation) -%}
     {%- if has_pending_changes or table.columns | reject('in', stored) | list -%}
         {%- do spark_cdc._require_contract(table, file_format) -%}
     {%- endif -%}

@@ -12,8 +12,8 @@
     earlier ended later, or changes were rebuilt or deleted. It is none if nothing is new. `pending` is the result of
     `_pending_changes`, or of `_changes_of_first_build`. `is_only_read` is true if the new messages have no change of this table.
 -#}
-{%- macro _changes_to_apply(table, all_changes, existing_relation, file_format, is_first) -%}
-    {%- set state = spark_cdc._state_of_table(existing_relation, file_format) -%}
+{%- macro _changes_to_apply(table, all_changes, existing_relation, properties, file_format, is_first) -%}
+    {%- set state = spark_cdc._state_of_table(existing_relation, file_format, properties) -%}
     {%- set before = spark_cdc._read_before(state.properties) if state.is_known and not is_first else none -%}
     {%- set deleted_keys_gone = state.properties.get('spark_cdc.deleted_keys_gone') -%}
     {%- set log = spark_cdc._log_of_changes(all_changes) -%}
@@ -84,23 +84,37 @@
     {{- return({'relation': messages[0].relation_name, 'loaded_at': 'loaded_at', 'changes': changes[0]}) -}}
 {%- endmacro -%}
 
-{#- Answered from the log's metadata alone; by Delta only if the query asks for nothing else than the number of rows. -#}
+{#-
+    Answered from the log's metadata alone; by Delta only if the query asks for nothing else than the number of rows. What another
+    table of this command has found in the messages decides that nothing is new, and nothing else: another run may have written
+    since, and what it wrote is for the next run.
+-#}
 {%- macro _rows_in_log(log, before, file_format) -%}
+    {%- set known, name = spark_cdc._known_in_command(), 'rows in ' ~ log.relation -%}
+    {%- if before and log.changes and known.get(name) == (before.loaded_at, before.count) -%}
+        {{- return({'count': before.count, 'loaded_at': before.loaded_at, 'is_as_before': true}) -}}
+    {%- endif -%}
+    {%- set found = spark_cdc._count_in_log(log, before, file_format) -%}
+    {%- do known.update({name: (found.loaded_at, found.count) if found.have_loaded_at else none}) -%}
+    {%- set is_as_before = before and found.have_loaded_at and (found.loaded_at, found.count) == (before.loaded_at, before.count) -%}
+    {{- return(dict(found, is_as_before=is_as_before)) -}}
+{%- endmacro -%}
+
+{#- `count` of the rows, the latest `loaded_at` of them, and whether they all `have_loaded_at`. -#}
+{%- macro _count_in_log(log, before, file_format) -%}
     {%- if before and file_format == 'delta' -%}
         {%- set count = run_query('select count(*) from ' ~ log.relation).rows[0][0] | int -%}
         {%- if not log.changes -%}
-            {{- return({'count': count, 'loaded_at': before.loaded_at, 'is_as_before': false}) -}}
+            {{- return({'count': count, 'loaded_at': before.loaded_at, 'have_loaded_at': false}) -}}
         {%- endif -%}
         {%- set last = run_query('select unix_micros(max(' ~ log.loaded_at ~ ')) from ' ~ log.relation).rows[0][0] | int -%}
-        {{- return({'count': count, 'loaded_at': last, 'is_as_before': (last, count) == (before.loaded_at, before.count)}) -}}
+        {{- return({'count': count, 'loaded_at': last, 'have_loaded_at': true}) -}}
     {%- endif -%}
     {%- set found = run_query(
         'select unix_micros(max(' ~ log.loaded_at ~ ')), count(*), count(' ~ log.loaded_at ~ ') from ' ~ log.relation
     ).rows[0] -%}
-    {%- set count, loaded_at = found[1] | int, (found[0] or 0) | int -%}
     {{- return({
-        'count': count, 'loaded_at': loaded_at,
-        'is_as_before': before and (loaded_at, count, found[2] | int) == (before.loaded_at, before.count, count),
+        'count': found[1] | int, 'loaded_at': (found[0] or 0) | int, 'have_loaded_at': found[1] | int == found[2] | int,
     }) -}}
 {%- endmacro -%}
 

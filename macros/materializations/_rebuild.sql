@@ -6,13 +6,13 @@
 
     The changes model has to be part of the run: what is in the lake may still be the earlier declaration.
 -#}
-{%- macro _reasons_to_rebuild(table, existing_relation) -%}
+{%- macro _reasons_to_rebuild(table, existing_relation, properties, stored) -%}
     {%- set changes = spark_cdc._rebuilt_changes_below() -%}
     {%- if changes is none or flags.EMPTY -%}
         {{- return([]) -}}
     {%- endif -%}
     {%- set reasons = spark_cdc._declared_otherwise(
-        existing_relation, table.types, spark_cdc._stored_source_columns(table, existing_relation), spark_cdc._own_options()
+        existing_relation, properties, table.types, stored, spark_cdc._own_options()
     ) -%}
     {%- if reasons and changes.unique_id not in selected_resources -%}
         {%- do exceptions.raise_compiler_error(

@@ -148,7 +148,7 @@
 {%- macro _reads_all(reader, table, node) -%}
     {%- if table is none -%}
         {{- return(reader.name ~ (
-            ' is a view, which reads them again with each query.' if reader.config.materialized == 'view' else ' is not built yet.'
+            ' is a view, which reads them again with each query.' if spark_cdc._is_view(reader) else ' is not built yet.'
         )) -}}
     {%- elif reader.config.materialized not in spark_cdc._logs() -%}
         {{- return(reader.name ~ ' is made from all of them in each run: write materialized=\'cdc_append\'.') -}}

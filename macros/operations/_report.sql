@@ -7,7 +7,7 @@
 {#- The models that are tables, and whether each is there. dbt's list of relations lacks Iceberg's views. -#}
 {%- macro _report_tables_there() -%}
     {%- for node in spark_cdc._models_of(['messages', 'changes', 'cdc_current', 'cdc_history']).values()
-        if node.config.materialized != 'view' -%}
+        if not spark_cdc._is_view(node) -%}
         {%- do spark_cdc._log_row(tojson({'name': node.name, 'is_built': spark_cdc._table_of(node) is not none})) -%}
     {%- endfor -%}
 {%- endmacro -%}

@@ -27,7 +27,7 @@
         {%- set sources, unbuilt, columns = spark_cdc._messages_read_by(node), [], {} -%}
         {%- for messages in sources.values() -%}
             {#- dbt's list of relations lacks Iceberg's views: if a view is missing, Spark's own error says so. -#}
-            {%- if messages.config.materialized != 'view'
+            {%- if not spark_cdc._is_view(messages)
                 and adapter.get_relation(database=messages.database, schema=messages.schema, identifier=messages.alias) is none -%}
                 {%- do unbuilt.append(messages.name) -%}
             {%- elif messages.unique_id not in found -%}

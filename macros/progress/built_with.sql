@@ -56,19 +56,18 @@
     The arguments that differ from those that a table was built with. A name that one side lacks does not count: a column that
     was declared later was not read before.
 -#}
-{%- macro _built_otherwise(relation) -%}
+{%- macro _built_otherwise(properties) -%}
     {%- set built_with, found = spark_cdc._built_with(model), {} -%}
-    {%- for name, value in spark_cdc._built_with_of(spark_cdc._table_properties(relation)).items()
-        if built_with.get(name, value) != value -%}
+    {%- for name, value in spark_cdc._built_with_of(properties).items() if built_with.get(name, value) != value -%}
         {%- do found.update({name: value}) -%}
     {%- endfor -%}
     {{- return(found) -}}
 {%- endmacro -%}
 
 {#- Whether a table was built from the messages of another source table, or read with another format, dialect or raw column. -#}
-{%- macro _is_of_other_messages(relation) -%}
+{%- macro _is_of_other_messages(properties) -%}
     {%- set found = [] -%}
-    {%- for name in spark_cdc._built_otherwise(relation)
+    {%- for name in spark_cdc._built_otherwise(properties)
         if name in ['table', 'database', 'schema', 'format', 'dialect'] or name.startswith('raw_columns.') -%}
         {%- do found.append(name) -%}
     {%- endfor -%}
@@ -76,9 +75,9 @@
 {%- endmacro -%}
 
 {#- A table without rows has no wrong rows. `only` lists the names that are checked. -#}
-{%- macro _refuse_other_arguments(macro, relation, only=none) -%}
+{%- macro _refuse_other_arguments(macro, relation, properties, only=none) -%}
     {%- set built_with = spark_cdc._built_with(model) -%}
-    {%- for name, value in spark_cdc._built_otherwise(relation).items()
+    {%- for name, value in spark_cdc._built_otherwise(properties).items()
         if (only is none or name in only) and spark_cdc._has_rows(relation) -%}
         {%- set argument, part = (name ~ '.').split('.', 1) -%}
         {%- set part = ' for `' ~ part[:-1] ~ '`' if part else '' -%}
@@ -106,6 +105,7 @@
 {#- Before the run reads or alters anything. dbt's own `incremental` does not note the arguments of its rows. -#}
 {%- macro _refuse_append_of_other_arguments(macro) -%}
     {%- if spark_cdc._is_run() and config.get('materialized') == 'cdc_append' and spark_cdc._is_incremental_run() -%}
-        {%- do spark_cdc._refuse_other_arguments(macro, load_cached_relation(this)) -%}
+        {%- set relation = load_cached_relation(this) -%}
+        {%- do spark_cdc._refuse_other_arguments(macro, relation, spark_cdc._table_properties(relation)) -%}
     {%- endif -%}
 {%- endmacro -%}

@@ -6,8 +6,8 @@
 -#}
 
 {#- A table's properties, its latest commit, and whether the properties are valid for it. -#}
-{%- macro _state_of_table(relation, file_format) -%}
-    {%- set properties = spark_cdc._table_properties(relation) if relation else {} -%}
+{%- macro _state_of_table(relation, file_format, properties=none) -%}
+    {%- set properties = spark_cdc._table_properties(relation) if relation and properties is none else properties or {} -%}
     {#- Iceberg has the latest commit in the properties: mostly it is the named one, and nothing more has to be read. -#}
     {%- set named, latest = properties.get('spark_cdc.read_commit'), properties.get('current-snapshot-id', 'none') -%}
     {%- set is_known = named == latest -%}

@@ -116,7 +116,7 @@ statements_read as (
 
 {#- No view of Spark's can call a Python function of a session. -#}
 {%- macro _reads_statements() -%}
-    {{- return(config.get('materialized') != 'view' and spark_cdc._has_function('cdc_ddl')) -}}
+    {{- return(not spark_cdc._is_view(model) and spark_cdc._has_function('cdc_ddl')) -}}
 {%- endmacro -%}
 
 {#- SQL of a struct: what a statement does, or where there are no functions its first two words alone. -#}

@@ -169,7 +169,7 @@ class Bench:
         }
         for number in range(self.options.tables):
             models[f"table_{number}_changes"] = (
-                "{{ config(materialized='view') }}\n"
+                "{{ config(materialized='cdc_view') }}\n"
                 f"{{{{ spark_cdc.changes(messages=ref('messages'), format='{self.format}', table='table_{number}', key=['id'], "
                 f"columns={self.columns}) }}}}\n"
             )

@@ -232,7 +232,7 @@ def test_a_table_that_no_model_reads_gets_its_lines(explained: Explained) -> Non
     facts = explained(canal("INSERT", ROW, table="re'turns"), 9)
     assert facts["project"]["changes"] == facts["project"]["effects"] == []
     assert facts["project"]["lines"] == [
-        "{{ config(materialized='view') }}",
+        "{{ config(materialized='cdc_view') }}",
         "{{ spark_cdc.changes(messages=ref('stg_shop__messages'), format='canal', dialect='canal', database='shop', "
         "table='re\\'turns', key=['id'], columns={",
         "    'id': 'bigint',",

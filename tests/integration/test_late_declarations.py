@@ -33,7 +33,7 @@ COLUMNS = {"id": "bigint", "name": "string", "qty": "bigint", "*/late/*": "strin
 # What the others declare at first: a column is missing, and another one has a type that is not wide enough for all values.
 FIRST_COLUMNS = {"id": "bigint", "qty": "tinyint"}
 TARGET = "{{{{ config(materialized='cdc_{kind}', unique_key=['id']) }}}}\nselect * from {{{{ ref('{source}') }}}}\n"
-KINDS = {"stored": "cdc_append", "viewed": "view", "rebuilt": "cdc_append"}
+KINDS = {"stored": "cdc_append", "viewed": "cdc_view", "rebuilt": "cdc_append"}
 FOLLOW = ("viewed", "rebuilt")
 TABLES = ("current", "history")
 

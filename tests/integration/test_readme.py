@@ -108,7 +108,7 @@ def test_each_run_says_what_it_did(lake: Lake, new_project: Callable[..., Projec
     """In dbt's line of each model, in words and counts; and in the run summary, by table."""
     models = {name: text for name, text in MODELS.items() if "letters" not in name}
     models[f"models/{STORED}.sql"] = MODELS[CHANGES].replace(
-        "materialized='view'", "materialized='cdc_append'"
+        "materialized='cdc_view'", "materialized='cdc_append'"
     )
     summary = MODELS["models/quality/cdc_run_summary.sql"]
     models["models/stored_summary.sql"] = summary.replace(

@@ -415,7 +415,7 @@ def _lines(facts: dict[str, Any], messages: list[dict[str, Any]], changes: list[
     )
     if not columns:
         columns = {line_of(column["name"], column["type"] or "string"): None for column in facts["columns"]}
-    yield "{{ config(materialized='view') }}"
+    yield "{{ config(materialized='cdc_view') }}"
     yield f"{{{{ spark_cdc.changes({', '.join(arguments)}, columns={{"
     yield from (f"    {line}" for line in columns)
     yield "}) }}"

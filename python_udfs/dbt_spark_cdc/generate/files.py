@@ -63,7 +63,7 @@ def _changes(plan: Plan, table: Table) -> str:
     if len(entries) > COLUMNS_IN_A_LINE or len(columns) > WIDTH - 20:
         columns = "{\n" + "".join(f"           {entry},\n" for entry in entries) + "       }"
     # As the docs of shards say, changes of several source tables are stored.
-    config = "materialized='cdc_append'" if table.is_of_shards else "materialized='view'"
+    config = "materialized='cdc_append'" if table.is_of_shards else "materialized='cdc_view'"
     call = _filled("{{ spark_cdc.changes(", arguments, " " * 7)
     return f"{{{{ config({config}) }}}}\n{_comments(table)}{call}\n       columns={columns}) }}}}\n"
 

@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized='cdc_view') }}
 {{ spark_cdc.changes(
     messages=ref('stg_example__dataworks_messages'),
     format='dataworks',

@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized='cdc_view') }}
 -- a guess: paid_on (a value does not fit the type that the source names)
 {{ spark_cdc.changes(messages=ref('stg_crm__messages'), format='canal', table='orders', key=['id'],
        columns={

@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized='cdc_view') }}
 {{ spark_cdc.changes(messages=ref('stg_crm__messages'), format='debezium', schema='sales', table='customers',
        key=['id'],
        columns={

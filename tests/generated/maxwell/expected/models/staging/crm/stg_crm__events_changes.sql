@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized='cdc_view') }}
 -- a guess: id, price, at, day, big, flag (the messages name no type)
 -- a guess: nothing (no message has a value)
 {{ spark_cdc.changes(messages=ref('stg_crm__messages'), format='maxwell', table='events', key=['id'],

@@ -1,0 +1,44 @@
+{#-
+    A view that a run replaces only if its query is another one than the view's: for changes models.
+
+    dbt's `view` replaces it in each run, and Spark then analyzes all of its SQL: a quarter of a second for each table of a topic.
+    If documentation or a contract goes into the view, it is replaced in each run here, too.
+-#}
+{%- materialization cdc_view, adapter='spark' -%}
+    {%- if spark_cdc._has_query(this, sql) -%}
+        {{ run_hooks(pre_hooks) }}
+        {%- call statement('main') -%}
+            select 'the same query'
+        {%- endcall -%}
+        {%- do spark_cdc._show_outcome('as before') -%}
+        {%- do apply_grants(this, config.get('grants'), should_revoke=true) -%}
+        {{ run_hooks(post_hooks) }}
+        {{- return({'relations': [this.incorporate(type='view')]}) -}}
+    {%- endif -%}
+    {%- set relations = create_or_replace_view() -%}
+    {%- do spark_cdc._show_outcome('created') -%}
+    {{- return(relations) -}}
+{%- endmaterialization -%}
+
+{#- Whether the catalog has a view of this query, as `show create table` prints it. -#}
+{%- macro _has_query(relation, sql) -%}
+    {%- if should_full_refresh() or config.get('contract').enforced or config.persist_relation_docs() or config.persist_column_docs()
+        or relation.identifier | lower not in spark_cdc._views_in(relation.without_identifier()) -%}
+        {{- return(false) -}}
+    {%- endif -%}
+    {%- set statement = run_query('show create table ' ~ relation).rows[0][0] | trim -%}
+    {#- Spark keeps a view's text from its first word on. -#}
+    {%- set query = modules.re.sub('^(?:\\s|--[^\\n]*\\n|/[*](?s:.*?)[*]/)+', '', sql) | trim -%}
+    {{- return(
+        statement.endswith(query) and modules.re.search('(?i)\\sas\\s*$', statement[:statement | length - query | length]) is not none
+    ) -}}
+{%- endmacro -%}
+
+{#- The names of the views of a schema, asked once a command: dbt's cache knows the views of some catalogs only if this run made them. -#}
+{%- macro _views_in(schema) -%}
+    {%- set known, name = spark_cdc._known_in_command(), 'views in ' ~ schema -%}
+    {%- if name not in known -%}
+        {%- do known.update({name: run_query('show views in ' ~ schema).columns['viewName'].values() | map('lower') | list}) -%}
+    {%- endif -%}
+    {{- return(known[name]) -}}
+{%- endmacro -%}

@@ -1043,6 +1043,73 @@ def test_check_lists_what_is_stale_and_writes_nothing(project: Path, tmp_path: P
     assert "decimal" not in (project / CHANGES).read_text()
 
 
+@pytest.mark.usefixtures("spark")
+def test_a_type_that_the_format_does_not_list_is_that_of_its_database(project: Path, tmp_path: Path) -> None:
+    """Huawei's page has no types of Oracle. The texts of -0.0 would lose the sign in a decimal."""
+    types = {
+        "NAME": "VARCHAR2", "HEAT": "BINARY_DOUBLE", "AT": "DATE", "LATE": "DATE", "N": "NUMBER", "BYTES": "BLOB", "X": "XMLTYPE",
+    }  # fmt: skip
+    rows = [
+        {"NAME": "1.5", "HEAT": "-0.0", "AT": "2026-01-01 10:00:00", "LATE": "noon", "N": "1.5", "BYTES": "0F", "X": "2"},
+        {"NAME": "2.50", "HEAT": "1.0E10", "AT": None, "LATE": None, "N": "2", "BYTES": None, "X": None},
+    ]  # fmt: skip
+    message = {
+        "columnType": types, "dbType": "Oracle", "schema": "S", "opType": "INSERT", "id": 1, "es": 1790000000000, "ts": 1790000000001, "database": "",
+        "table": "T", "type": "INSERT", "isDdl": False, "sql": "", "sqlType": {}, "data": rows, "old": None, "pkNames": ["NAME"],
+    }  # fmt: skip
+    file = tmp_path / "drs.jsonl"
+    file.write_text(json.dumps(message))
+    done = run(project, file, "--source", "shop", "--format", "drs", "--dialect", "oracle")
+    assert done.exit_code == 0, done.output
+    changes = (project / "models/staging/shop/stg_shop__t_changes.sql").read_text()
+    found = dict(re.findall(r"'(\w+)': '([^']+)'", changes))
+    assert found == {
+        "NAME": "string", "HEAT": "double", "AT": "timestamp_ntz", "LATE": "string", "N": "decimal(20,4)", "BYTES": "string",
+        "X": "bigint",
+    }  # fmt: skip
+    guesses = re.findall(r"^-- a guess: (.*) \((.*)\)$", changes, re.MULTILINE)
+    assert guesses == [
+        ("LATE", "a value does not fit the type that the source names"),
+        ("N, BYTES, X", "this package does not know the type that the messages name"),
+    ]
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_run_without_routes_reads_the_file_of_the_last_one(project: Path, tmp_path: Path) -> None:
+    file, of_routes = tmp_path / "shop.jsonl", project / "conf" / "routes.yml"
+    of_routes.parent.mkdir()
+    of_routes.write_text("exclude: [secret]\nroute: [{source-table: trees, sink-table: wood, key: [name]}]\n")
+    both = "\n".join(maxwell({"id": 1, "name": "a"}, table=table) for table in ("trees", "orders", "secret"))
+    file.write_text(both)
+    assert run(project, file, "--source", "shop", "--routes", of_routes).exit_code == 0
+    state = json.loads((project / "spark_cdc_plan.json").read_text())
+    assert state["routes"] == {"shop": "conf/routes.yml"}
+    before = written(project)
+
+    done = run(project, file, "--source", "shop", "--check")
+    assert (done.exit_code, done.stdout) == (0, ""), (
+        "the excluded table has no models, and the key is the route's"
+    )
+    file.write_text(maxwell({"id": 1, "name": "a"}))
+    done = run(project, file, "--source", "shop")
+    assert done.exit_code == 0, "a later batch need not have each table of the routes"
+    assert "no table of these messages has the route of `trees`.\n" in done.stderr
+    assert written(project) == before
+
+    file.write_text(both)
+    of_routes.rename(project / "moved.yml")
+    done = run(project, file, "--source", "shop")
+    assert done.exit_code == 2
+    assert (
+        "option --routes must name the file again that the last run of shop read, because conf/routes.yml is not "
+        "there any more. An empty file has no routes."
+    ) in done.stderr
+    assert run(project, file, "--source", "shop", "--routes", project / "moved.yml", "--check").exit_code == 0
+    (project / "none.yml").write_text("")
+    assert run(project, file, "--source", "shop", "--routes", project / "none.yml").exit_code == 0
+    assert (project / "models/marts/shop/secret.sql").exists()
+
+
 CANAL_MESSAGE = json.dumps({
     "database": "shop", "table": "orders", "type": "INSERT", "isDdl": False, "pkNames": ["id"], "es": 1700000000123, "id": 1,
     "ts": 1, "sql": "", "sqlType": {"id": 4}, "mysqlType": {"id": "int"}, "old": None, "data": [{"id": "1"}],

@@ -59,7 +59,7 @@ from dbt_spark_cdc.spark_of_command import spark_of_command
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A YAML file: which tables get models (include, exclude), and of some tables the model's name, the "
-    "key and the types of columns (route).",
+    "key and the types of columns (route). A later run without it reads the same file.",
 )
 @click.option(
     "--project-dir",

@@ -162,13 +162,18 @@ def _key(found: Ddl, statement: Statement) -> list[str] | None:
 
 def _put(its: Declared, column: str, type_: str | None, found: Ddl, statement: Statement) -> None:
     its.types.pop(column.lower(), None)
-    types = {_spark_type(type_ or "", dialect) for dialect in _dialects(found, statement)}
-    spark_type = types.pop() if len(types) == 1 else None
-    if spark_type is not None:
-        its.types[column.lower()] = spark_type
+    types = {spark_type(type_ or "", dialect) for dialect in _dialects(found, statement)}
+    found_type = types.pop() if len(types) == 1 else None
+    if found_type is not None:
+        its.types[column.lower()] = found_type
 
 
-def _spark_type(text: str, dialect: str) -> str | None:
+def spark_type(text: str, dialect: str) -> str | None:
+    """Return the type that holds the values of a database's type; None if none is known to hold them all.
+
+    >>> spark_type("binary_double", "oracle"), spark_type("ntext", "tsql"), spark_type("number", "oracle")
+    ('double', 'string', None)
+    """
     try:
         kind = exp.DataType.build(text, dialect=dialect)
     except (SqlglotError, ValueError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from dbt_spark_cdc.decode.writers import Writers
 from dbt_spark_cdc.generate.plan import Plan, Table, keep_keys_apart, put_names, without_models
 from dbt_spark_cdc.generate.raw_table import newest
 from dbt_spark_cdc.generate.reading import Reader, Topics, topics
-from dbt_spark_cdc.generate.routes import Routes, load, of_tables, routed
+from dbt_spark_cdc.generate.routes import Routes, load, of_tables, routed, that_match
 from dbt_spark_cdc.generate.writing import Outcome, State, merged, outcome, read_state
 from dbt_spark_cdc.inputs import Message, read_messages
 from dbt_spark_cdc.macros import MacroLibrary
@@ -69,10 +70,26 @@ class Generator:
                 )
         self.state: State = read_state(target.project)
         self.lands_files = target.landing is not None and _landed_by(target.project, target.landing) == "file"
-        self.routes = load(target.routes) if target.routes else Routes()
+        file = target.routes or self._noted_routes()
+        self.routes = load(file) if file else Routes()
+        if target.routes is not None:
+            self.state.routes[target.source] = Path(os.path.relpath(target.routes, target.project)).as_posix()
         for topic in target.topics:
             _require_topic(topic)
         self.asked_topics = list(dict.fromkeys(target.topics)) or self._noted_topics()
+
+    def _noted_routes(self) -> Path | None:
+        """Return the file of routes that an earlier run was given; raises UsageError if it is gone."""
+        noted = self.state.routes.get(self.target.source)
+        if noted is None:
+            return None
+        file = self.target.project / noted
+        if not file.is_file():
+            raise UsageError(
+                f"option --routes must name the file again that the last run of {self.target.source} read, "
+                f"because {noted} is not there any more. An empty file has no routes."
+            )
+        return file
 
     def _noted_topics(self) -> list[str]:
         """Return the topics that an earlier run was asked for; none if it read all."""
@@ -145,8 +162,12 @@ class Generator:
             and len(reads) > 1
             and not any("/" in message.topic for read in reads for message in read.messages)
         )
+        known_routes = self.routes
+        if self.target.routes is None:
+            # New messages need not have each table, and nobody has just typed the names.
+            known_routes = that_match(self.routes, all_found, notices)
         for read, its in zip(reads, found, strict=True):
-            routes = of_tables(self.routes, its, all_found)
+            routes = of_tables(known_routes, its, all_found)
             tables = routed(routes, its, self.library, notices)
             keep_keys_apart(tables)
             plan = self._planned(read, len(reads) == 1, plans, tables)

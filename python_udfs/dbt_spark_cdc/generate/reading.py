@@ -10,7 +10,7 @@ from dbt_spark_cdc.decode import UsageError
 from dbt_spark_cdc.decode.files import NAME, Refusal
 from dbt_spark_cdc.decode.texts import RAW_COLUMNS, create_messages, names_told_apart
 from dbt_spark_cdc.decode.writers import ALIKE, Writers, options
-from dbt_spark_cdc.generate.ddl import Declared, Statement, declared
+from dbt_spark_cdc.generate.ddl import Declared, Statement, declared, spark_type
 from dbt_spark_cdc.generate.plan import (
     BASE64_TEXTS,
     DOES_NOT_FIT,
@@ -188,15 +188,17 @@ class Reader:
             )
 
     def _statements(self) -> dict[tuple[str | None, str], Declared]:
-        sql_dialect = self._header["sql_dialect"] or "cast(null as string)"
         rows = self.spark.sql(f"""
             select coalesce(schema_name, database_name) as qualifier, table_name, ddl,
-                {sql_dialect} as sql_dialect
+                {self._sql_dialect()} as sql_dialect
             from {MESSAGES}
             where kind in ('ddl', 'truncate') and error is null and ddl is not null
             order by sequence, topic, partition, offset
         """).collect()  # noqa: S608
         return declared(Statement(*row) for row in rows)
+
+    def _sql_dialect(self) -> str:
+        return self._header["sql_dialect"] or "cast(null as string)"
 
     def _columns(self, statements: dict[tuple[str | None, str], Declared]) -> dict[NAME, list[_Found]]:
         """Return the columns of each table, in the order of its newest row."""
@@ -205,7 +207,8 @@ class Reader:
         shapes = ", ".join(f"count_if({condition}) as `is_{name}`" for name, condition in SHAPES.items())
         query = f"""
             with texts as (
-                select {NAMES}, column_types, struct(sequence, offset) as place, entry.key as name,
+                select {NAMES}, column_types, {self._sql_dialect()} as sql_dialect,
+                    struct(sequence, offset) as place, entry.key as name,
                     entry.value as text, position,
                     -- a change of a part of a nested value is no column
                     row.patches is not null and size(row.patches) > 0 and contains(entry.key, '.') as is_part
@@ -222,6 +225,7 @@ class Reader:
                     max_by(position, struct(place, -position)) as position,
                     max_by(column_types[name], place)
                         filter (where column_types[name] is not null) as source_type,
+                    max_by(sql_dialect, place) as sql_dialect,
                     count(text) as values,
                     coalesce(max(length(regexp_extract(text, {WHOLE}, 1))), 0) as digits,
                     coalesce(max(length(regexp_extract(text, {FRACTIONAL}, 1))), 0) as scale,
@@ -467,6 +471,9 @@ def _candidates(row: Row, of_statement: str | None) -> Iterator[tuple[str, str |
     elif of_statement is not None:
         yield of_statement, None
         note = DOES_NOT_FIT
+    elif (of_name := _type_of_database(row.source_type, row.sql_dialect)) is not None:
+        yield of_name, None
+        note = DOES_NOT_FIT
     elif row["values"] == 0:
         note = ONLY_NULLS
     elif row.source_type is not None:
@@ -476,6 +483,15 @@ def _candidates(row: Row, of_statement: str | None) -> Iterator[tuple[str, str |
     if guess != TEXT:
         yield guess, note
     yield TEXT, note
+
+
+def _type_of_database(name: str | None, sql_dialect: str | None) -> str | None:
+    """Return the type by a database's own name for it, which the format's page does not list.
+
+    Not of bytes: nothing says how the format writes them.
+    """
+    found = spark_type(name, sql_dialect) if name and sql_dialect else None
+    return None if found == "binary" else found
 
 
 def _is_decimal_of_scale(precise: str, found: str) -> bool:

@@ -159,6 +159,17 @@ def of_tables(routes: Routes, found: Sequence[Table], all_found: Sequence[Table]
     )
 
 
+def that_match(routes: Routes, found: Sequence[Table], notices: list[str]) -> Routes:
+    """Return the routes without those that match no table of the messages, and add those to `notices`."""
+    kept = []
+    for route in routes.route:
+        if any(_any([route.source_table], table) for table in found):
+            kept.append(route)
+        else:
+            notices.append(f"no table of these messages has the route of `{route.source_table}`.")
+    return routes.model_copy(update={"route": kept})
+
+
 def _any(patterns: Iterable[str], table: Table) -> bool:
     names = [name for name in spellings(table.identity) if name is not None]
     return any(re.fullmatch(pattern, name) for pattern in patterns for name in names)

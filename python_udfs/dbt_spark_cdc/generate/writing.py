@@ -44,6 +44,8 @@ class State(BaseModel):
 
     sources: dict[str, Plan] = Field(default_factory=dict)
     files: dict[str, str] = Field(default_factory=dict)
+    # Option --source -> the file of its routes, relative to the project.
+    routes: dict[str, str] = Field(default_factory=dict)
 
 
 class Change(NamedTuple):
@@ -234,7 +236,8 @@ def outcome(project: Path, state: State, new: Sequence[Plan], overwrite: bool) -
     for path in state.files.keys() - now.keys():
         if (project / path).exists():
             notices.append(f"{path} is no longer planned: delete it, with its entries in YAML files.")
-    return Outcome(changes, sorted(notices), State(sources=plans, files=dict(sorted(hashes.items()))))
+    now_noted = State(sources=plans, files=dict(sorted(hashes.items())), routes=state.routes)
+    return Outcome(changes, sorted(notices), now_noted)
 
 
 def write(project: Path, found: Outcome) -> None:

@@ -115,6 +115,8 @@ struct<
         'fault': fault,
         'missing_position': {'id: not a whole number': '(' ~ is_row ~ ' or ' ~ is_truncate ~ ') and ' ~ sequence ~ ' is null'},
     } -%}
+    {#- The page has the types of two databases. One of its names may be another type elsewhere: float of SQL Server has 8 bytes. -#}
+    {%- set type_codes = 'drs' if dialect in ['mysql', 'postgresql'] else 'drs_' ~ dialect -%}
     {#- For PostgreSQL `es` is the time of another transaction: no time is better than a wrong one. -#}
     {%- set has_commit_time = 'message.es > 0' ~ (" and startswith(message.dbType, 'GaussDB')" if dialect == 'postgresql' else '') -%}
     {{- return({
@@ -131,6 +133,7 @@ struct<
         'key_columns': 'message.pkNames',
         'column_types': 'message.' ~ ('mysqlType' if dialect == 'mysql' else 'columnType'),
         'statement': {'text': 'message.sql', 'table': 'message.`table`', 'qualifier': qualifier},
+        'type_codes': type_codes,
         'sql_dialect': spark_cdc._literal({'postgresql': 'postgres', 'sqlserver': 'tsql'}.get(dialect, dialect)),
         'ddl': "nullif(message.sql, '')",
         'errors': errors,

@@ -62,7 +62,7 @@
     {%- set most_lines = 20 -%}
     {%- set first_at = 'to_json(min(struct(' ~ places | join(', ') ~ ')))' if places else "''" -%}
     {%- set found = run_query(
-        'select ' ~ reason ~ ', count(*), ' ~ first_at ~ ' from (' ~ query ~ '\n) group by ' ~ reason ~ ' order by 2 desc, 1'
+        'select ' ~ reason ~ ', count(*), ' ~ first_at ~ ' as first_at from (' ~ query ~ '\n) group by ' ~ reason ~ ' order by 2 desc, 1'
     ).rows -%}
     {%- set counts_rows = config.get('fail_calc', 'count(*)') == 'count(*)' -%}
     {%- set stores_rows = config.get('store_failures') or flags.STORE_FAILURES -%}

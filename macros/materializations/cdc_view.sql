@@ -2,11 +2,11 @@
     A view that a run replaces only if its query is another one than the view's: for changes models.
 
     dbt's `view` replaces it in each run, and Spark then analyzes all of its SQL: a quarter of a second for each table of a topic.
-    If documentation or a contract goes into the view, it is replaced in each run here, too.
+    Here, too, each run replaces a view if its text alone does not say what it is: if it is more than one call of `changes`, such as
+    `select *` of a model whose columns may change, or has a contract, a hook before it, or descriptions in the catalog.
 -#}
 {%- materialization cdc_view, adapter='spark' -%}
-    {%- if spark_cdc._has_query(this, sql) -%}
-        {{ run_hooks(pre_hooks) }}
+    {%- if not pre_hooks and spark_cdc._has_query(this, sql) -%}
         {%- call statement('main') -%}
             select 'the same query'
         {%- endcall -%}
@@ -22,8 +22,10 @@
 
 {#- Whether the catalog has a view of this query, as `show create table` prints it. -#}
 {%- macro _has_query(relation, sql) -%}
-    {%- if should_full_refresh() or config.get('contract').enforced or config.persist_relation_docs() or config.persist_column_docs()
-        or relation.identifier | lower not in spark_cdc._views_in(relation.without_identifier()) -%}
+    {%- set is_text_alone = spark_cdc._is_one_call(model, 'changes') and not config.get('contract').enforced
+        and not config.persist_relation_docs() and not config.persist_column_docs() -%}
+    {%- if should_full_refresh() or not is_text_alone
+        or relation.identifier not in spark_cdc._views_in(relation.without_identifier()) -%}
         {{- return(false) -}}
     {%- endif -%}
     {%- set statement = run_query('show create table ' ~ relation).rows[0][0] | trim -%}
@@ -38,7 +40,11 @@
 {%- macro _views_in(schema) -%}
     {%- set known, name = spark_cdc._known_in_command(), 'views in ' ~ schema -%}
     {%- if name not in known -%}
-        {%- do known.update({name: run_query('show views in ' ~ schema).columns['viewName'].values() | map('lower') | list}) -%}
+        {%- set names = [] -%}
+        {%- for row in run_query('show views in ' ~ schema).rows if not row['isTemporary'] -%}
+            {%- do names.append(row['viewName']) -%}
+        {%- endfor -%}
+        {%- do known.update({name: names}) -%}
     {%- endif -%}
     {{- return(known[name]) -}}
 {%- endmacro -%}

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 from dbt_spark_cdc.cli import main
 from dbt_spark_cdc.decode import UsageError
-from dbt_spark_cdc.generate.ddl import Declared, Statement, declared
+from dbt_spark_cdc.generate.ddl import Declared, Statement, declared, spark_type
 from dbt_spark_cdc.generate.files import project_files
 from dbt_spark_cdc.generate.plan import (
     DOES_NOT_FIT,
@@ -169,6 +169,9 @@ def test_what_may_have_done_nothing_is_skipped_and_what_ends_a_table_clears_it()
         ("oracle", "number", None),
         ("oracle", "integer", "decimal(38,0)"),
         ("oracle", "float", None),
+        ("oracle", "double precision", None),
+        ("oracle", "long", None),
+        ("mysql", "longtext", "string"),
         ("postgres", "serial", "int"),
         ("postgres", "bigserial", "bigint"),
         ("postgres", "text[]", None),
@@ -185,6 +188,13 @@ def test_what_may_have_done_nothing_is_skipped_and_what_ends_a_table_clears_it()
 def test_a_type_is_one_of_its_database(dialect: str | None, type_: str, expected: str | None) -> None:
     found = read(f"create table t (a {type_})", dialect=dialect)["shop", "t"]
     assert found.types == ({} if expected is None else {"a": expected})
+
+
+@pytest.mark.parametrize(
+    ("name", "dialect"), [("LONG RAW", "oracle"), ("long varchar", "mysql"), ("long", "mysql")]
+)
+def test_a_type_that_sqlglot_takes_for_another_one_is_not_known(name: str, dialect: str) -> None:
+    assert spark_type(name, dialect) is None
 
 
 # ---- names
@@ -1048,10 +1058,12 @@ def test_a_type_that_the_format_does_not_list_is_that_of_its_database(project: P
     """Huawei's page has no types of Oracle. The texts of -0.0 would lose the sign in a decimal."""
     types = {
         "NAME": "VARCHAR2", "HEAT": "BINARY_DOUBLE", "AT": "DATE", "LATE": "DATE", "N": "NUMBER", "BYTES": "BLOB", "X": "XMLTYPE",
+        "NOTE": "LONG", "WIDE": "DOUBLE PRECISION",
     }  # fmt: skip
     rows = [
-        {"NAME": "1.5", "HEAT": "-0.0", "AT": "2026-01-01 10:00:00", "LATE": "noon", "N": "1.5", "BYTES": "0F", "X": "2"},
-        {"NAME": "2.50", "HEAT": "1.0E10", "AT": None, "LATE": None, "N": "2", "BYTES": None, "X": None},
+        {"NAME": "1.5", "HEAT": "-0.0", "AT": "2026-01-01 10:00:00", "LATE": "noon", "N": "1.5", "BYTES": "0F", "X": "2",
+         "NOTE": "007", "WIDE": "0.12345678901234567890123"},
+        {"NAME": "2.50", "HEAT": "1.0E10", "AT": None, "LATE": None, "N": "2", "BYTES": None, "X": None, "NOTE": "7", "WIDE": "1"},
     ]  # fmt: skip
     message = {
         "columnType": types, "dbType": "Oracle", "schema": "S", "opType": "INSERT", "id": 1, "es": 1790000000000, "ts": 1790000000001, "database": "",
@@ -1065,12 +1077,12 @@ def test_a_type_that_the_format_does_not_list_is_that_of_its_database(project: P
     found = dict(re.findall(r"'(\w+)': '([^']+)'", changes))
     assert found == {
         "NAME": "string", "HEAT": "double", "AT": "timestamp_ntz", "LATE": "string", "N": "decimal(20,4)", "BYTES": "string",
-        "X": "bigint",
+        "X": "bigint", "NOTE": "string", "WIDE": "decimal(25,23)",
     }  # fmt: skip
     guesses = re.findall(r"^-- a guess: (.*) \((.*)\)$", changes, re.MULTILINE)
     assert guesses == [
         ("LATE", "a value does not fit the type that the source names"),
-        ("N, BYTES, X", "this package does not know the type that the messages name"),
+        ("N, BYTES, X, NOTE, WIDE", "this package does not know the type that the messages name"),
     ]
 
 
@@ -1097,6 +1109,9 @@ def test_a_run_without_routes_reads_the_file_of_the_last_one(project: Path, tmp_
     assert written(project) == before
 
     file.write_text(both)
+    # A link to the project, as to its current release.
+    (tmp_path / "link").symlink_to(project)
+    assert run(tmp_path / "link", file, "--source", "shop", "--check").exit_code == 0
     of_routes.rename(project / "moved.yml")
     done = run(project, file, "--source", "shop")
     assert done.exit_code == 2
@@ -1108,6 +1123,50 @@ def test_a_run_without_routes_reads_the_file_of_the_last_one(project: Path, tmp_
     (project / "none.yml").write_text("")
     assert run(project, file, "--source", "shop", "--routes", project / "none.yml").exit_code == 0
     assert (project / "models/marts/shop/secret.sql").exists()
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_later_batch_need_not_have_what_the_routes_name(project: Path, tmp_path: Path) -> None:
+    """Shards, columns, or the tables that only a route after another one takes."""
+    file, of_routes = tmp_path / "shop.jsonl", tmp_path / "routes.yml"
+    of_routes.write_text("""
+        exclude: [tmp_.*]
+        route:
+        - {source-table: 'orders_.*', sink-table: orders, columns: {n: string, gone: null}}
+        - {source-table: trees}
+        - {source-table: 'trees|.*items', key: [id]}
+    """)
+    rows = {name: {"id": 1, "n": 1, "gone": 2} for name in ("orders_10", "orders_20")}
+    rows |= {"trees": {"id": 1}, "items": {"id": 1}}
+    file.write_text("\n".join(maxwell(row, table=table) for table, row in rows.items()))
+    done = run(project, file, "--source", "shop", "--routes", of_routes)
+    assert done.exit_code == 0, done.output
+    before = written(project)
+    changes = project / "models/staging/shop/stg_shop__orders_changes.sql"
+    assert "table='orders_*0', key=['id']," in changes.read_text()
+
+    def batch(tables: dict[str, dict[str, int]], *options: str) -> Result:
+        file.write_text("\n".join(maxwell(row, table=table) for table, row in tables.items()))
+        done = run(project, file, "--source", "shop", *options)
+        assert done.exit_code == 0, (tables, done.output)
+        return done
+
+    for later in (
+        {"orders_10": {"id": 1}},
+        {"orders_10": {"id": 1}, "orders_100": {"id": 1, "gone": 1}},
+        {"orders_30": {"id": 1}},
+        {"trees": {"id": 1}},
+        {"trees": {"id": 1}, "tmp_items": {"id": 1}},
+    ):
+        assert batch(later, "--check").stdout == ""
+        assert batch(later).stdout == ""
+    assert written(project) == before
+    batch({"orders_41": {"id": 1, "m": 1}})
+    found = changes.read_text()
+    assert (
+        "table='orders_*', key=['id'],\n       columns={'id': 'bigint', 'n': 'string', 'm': 'bigint'}) }}"
+        in found
+    )
 
 
 CANAL_MESSAGE = json.dumps({

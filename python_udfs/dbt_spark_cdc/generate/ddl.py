@@ -55,6 +55,10 @@ _OF_DIALECT = {
     ("postgres", _T.SERIAL): "int",
     ("postgres", _T.BIGSERIAL): "bigint",
 }
+# Texts or bytes of MySQL and Oracle, which sqlglot takes for a bigint.
+_MISREAD = re.compile(r"\s*long\b", re.IGNORECASE)
+# Oracle's own name for FLOAT(126), which has more digits than a double.
+_OF_126_BITS = re.compile(r"\s*double\b", re.IGNORECASE)
 _TEMPORARY = re.compile(
     r"\s*(?:create|drop)\s+(?:(?:global|local|private)\s+)?temp(?:orary)?\b", re.IGNORECASE
 )
@@ -174,6 +178,8 @@ def spark_type(text: str, dialect: str) -> str | None:
     >>> spark_type("binary_double", "oracle"), spark_type("ntext", "tsql"), spark_type("number", "oracle")
     ('double', 'string', None)
     """
+    if _MISREAD.match(text) or (dialect == "oracle" and _OF_126_BITS.match(text)):
+        return None
     try:
         kind = exp.DataType.build(text, dialect=dialect)
     except (SqlglotError, ValueError):

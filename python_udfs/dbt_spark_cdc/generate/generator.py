@@ -14,7 +14,7 @@ from dbt_spark_cdc.decode.writers import Writers
 from dbt_spark_cdc.generate.plan import Plan, Table, keep_keys_apart, put_names, without_models
 from dbt_spark_cdc.generate.raw_table import newest
 from dbt_spark_cdc.generate.reading import Reader, Topics, topics
-from dbt_spark_cdc.generate.routes import Routes, load, of_tables, routed, that_match
+from dbt_spark_cdc.generate.routes import Routes, load, of_tables, routed
 from dbt_spark_cdc.generate.writing import Outcome, State, merged, outcome, read_state
 from dbt_spark_cdc.inputs import Message, read_messages
 from dbt_spark_cdc.macros import MacroLibrary
@@ -73,17 +73,24 @@ class Generator:
         file = target.routes or self._noted_routes()
         self.routes = load(file) if file else Routes()
         if target.routes is not None:
-            self.state.routes[target.source] = Path(os.path.relpath(target.routes, target.project)).as_posix()
+            self._note_routes(target.routes)
         for topic in target.topics:
             _require_topic(topic)
         self.asked_topics = list(dict.fromkeys(target.topics)) or self._noted_topics()
+
+    def _note_routes(self, file: Path) -> None:
+        """For the next run; what is no file, such as a pipe, will not be there then."""
+        self.state.routes.pop(self.target.source, None)
+        if file.is_file():
+            path = os.path.relpath(file.resolve(), self.target.project.resolve())
+            self.state.routes[self.target.source] = Path(path).as_posix()
 
     def _noted_routes(self) -> Path | None:
         """Return the file of routes that an earlier run was given; raises UsageError if it is gone."""
         noted = self.state.routes.get(self.target.source)
         if noted is None:
             return None
-        file = self.target.project / noted
+        file = self.target.project.resolve() / noted
         if not file.is_file():
             raise UsageError(
                 f"option --routes must name the file again that the last run of {self.target.source} read, "
@@ -162,13 +169,10 @@ class Generator:
             and len(reads) > 1
             and not any("/" in message.topic for read in reads for message in read.messages)
         )
-        known_routes = self.routes
-        if self.target.routes is None:
-            # New messages need not have each table, and nobody has just typed the names.
-            known_routes = that_match(self.routes, all_found, notices)
+        known = [table for plan in self._plans_of_source() for table in plan.tables]
         for read, its in zip(reads, found, strict=True):
-            routes = of_tables(known_routes, its, all_found)
-            tables = routed(routes, its, self.library, notices)
+            routes = of_tables(self.routes, its, all_found)
+            tables = routed(routes, its, self.library, notices, known, is_noted=self.target.routes is None)
             keep_keys_apart(tables)
             plan = self._planned(read, len(reads) == 1, plans, tables)
             if for_broken_lines and not plans and PATHS not in plan.topics:
@@ -179,7 +183,7 @@ class Generator:
             self._name(plan, its, plans)
             plans.append(plan)
         result = outcome(self.target.project, self.state, plans, overwrite)
-        return result._replace(notices=[*notices, *result.notices])
+        return result._replace(notices=list(dict.fromkeys([*notices, *result.notices])))
 
     def _planned(self, read: Topics, is_alone: bool, others: Sequence[Plan], tables: list[Table]) -> Plan:
         known = self.library.formats()[read.format]

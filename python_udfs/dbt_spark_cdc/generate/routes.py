@@ -116,9 +116,18 @@ def _sentence(error: Any) -> str:
 
 
 def routed(
-    routes: Routes, found: Sequence[Table], library: MacroLibrary, notices: list[str] | None = None
+    routes: Routes,
+    found: Sequence[Table],
+    library: MacroLibrary,
+    notices: list[str] | None = None,
+    known: Sequence[Table] = (),
+    is_noted: bool = False,
 ) -> list[Table]:
-    """Return the tables that get models, and add to `notices`; raises UsageError if a route cannot be met."""
+    """Return the tables that get models, and add to `notices`; raises UsageError if a route cannot be met.
+
+    New messages need not have all that the `known` tables of the last run have. A route may match no table if
+    the routes are noted: then nobody has just typed them.
+    """
     notices = [] if notices is None else notices
     kept = [
         table
@@ -129,6 +138,9 @@ def routed(
     taken: set[int] = set()
     for number, route in enumerate(routes.route):
         its = [table for table in kept if _any([route.source_table], table) and id(table) not in taken]
+        if not its and is_noted:
+            notices.append(f"no table of these messages has the route of `{route.source_table}`.")
+            continue
         if not its:
             raise UsageError(
                 f"option --routes: route.{number}.source-table must match a table that no route before it "
@@ -136,9 +148,11 @@ def routed(
                 f"{', '.join(table.full_name for table in found) or 'none'}."
             )
         taken.update(map(id, its))
-        merged = [_merged(its, found, route, notices)] if len(its) > 1 and route.merges else its
-        for table in merged:
-            tables.append(_overridden(table, route, library))
+        before = [t for t in known if route.merges and t.model == route.sink_table and t.is_of_shards]
+        is_of_shards = route.merges and len([*its, *before]) > 1
+        for table in [_merged(its, before, found, route, notices)] if is_of_shards else its:
+            old = before or [t for t in known if t.identity == table.identity]
+            tables.append(_overridden(table, route, library, old))
     return sorted(
         [*tables, *(table for table in kept if id(table) not in taken)],
         key=in_order,
@@ -159,31 +173,26 @@ def of_tables(routes: Routes, found: Sequence[Table], all_found: Sequence[Table]
     )
 
 
-def that_match(routes: Routes, found: Sequence[Table], notices: list[str]) -> Routes:
-    """Return the routes without those that match no table of the messages, and add those to `notices`."""
-    kept = []
-    for route in routes.route:
-        if any(_any([route.source_table], table) for table in found):
-            kept.append(route)
-        else:
-            notices.append(f"no table of these messages has the route of `{route.source_table}`.")
-    return routes.model_copy(update={"route": kept})
-
-
 def _any(patterns: Iterable[str], table: Table) -> bool:
     names = [name for name in spellings(table.identity) if name is not None]
     return any(re.fullmatch(pattern, name) for pattern in patterns for name in names)
 
 
-def _merged(shards: list[Table], found: Sequence[Table], route: Route, notices: list[str]) -> Table:
-    """Return one table over several, whose name has a star where their names differ."""
+def _merged(
+    shards: list[Table], before: list[Table], found: Sequence[Table], route: Route, notices: list[str]
+) -> Table:
+    """Return one table over several, whose name has a star where their names differ.
+
+    `before` is the table over the shards of the last run, if there was one.
+    """
+    named = before if before and all(map(before[0].covers, shards)) else [*before, *shards]
     merged = Table(
-        database=_star([table.database for table in shards]),
-        schema_name=_star([table.schema_name for table in shards]),
-        name=_star([table.name for table in shards]) or STAR,
+        database=_star([table.database for table in named]),
+        schema_name=_star([table.schema_name for table in named]),
+        name=_star([table.name for table in named]) or STAR,
     )
-    merged.needs_database = merged.database != STAR and len({table.database for table in shards}) > 1
-    merged.needs_schema = merged.schema_name != STAR and len({table.schema_name for table in shards}) > 1
+    merged.needs_database = merged.database != STAR and len({table.database for table in named}) > 1
+    merged.needs_schema = merged.schema_name != STAR and len({table.schema_name for table in named}) > 1
     others = [t for t in found if t not in shards and merged.covers(t)]
     if others or not merged.is_of_shards:
         every = "table" if merged.name == STAR else "database or schema"
@@ -237,20 +246,22 @@ def _common(texts: Sequence[str]) -> str:
     return "".join(letters[0] for letters in columns)
 
 
-def _overridden(table: Table, route: Route, library: MacroLibrary) -> Table:
+def _overridden(table: Table, route: Route, library: MacroLibrary, before: Sequence[Table]) -> Table:
     table.model = route.model_of(table)
     table.description = route.description
     names = [column.name for column in table.columns]
+    names_before = [name for t in before for name in [*(c.name for c in t.columns), *t.left_out]]
     for name in [*route.columns, *(route.key or ())]:
-        if name not in names:
+        if name not in names and name not in names_before:
             raise UsageError(
                 f"option --routes: the route of `{route.source_table}` must name columns of "
                 f"{table.full_name} ({', '.join(names)}); got `{name}`."
             )
     types = {name: declared for name, declared in route.columns.items() if declared is not None}
     key = table.key if route.key is None else route.key
-    for name in route.columns.keys() - types.keys():
-        if name in key or len(names) == len(route.columns) - len(types):
+    left_out = route.columns.keys() - types.keys()
+    for name in left_out:
+        if name in key or left_out.issuperset(names):
             raise UsageError(
                 f"option --routes: the route of `{route.source_table}` must keep the key and a column of "
                 f"{table.full_name}; got `{name}` without a type."

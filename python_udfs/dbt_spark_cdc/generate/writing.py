@@ -100,8 +100,11 @@ def merged(
     gone = {table.identity for table in left_out}
     tables = []
     for table in now.tables:
-        old = known.pop(table.identity, None)
+        # A new shard may need a star that matches more.
+        narrower = (t for t in known.values() if _is_shard(t, [table]) and t.model == table.model)
+        old = known.get(table.identity) or next(narrower, None)
         if old is not None:
+            del known[old.identity]
             left = {name.lower() for name in table.left_out}
             known_columns = [column for column in old.columns if column.name.lower() not in left]
             table.columns = _merged_columns(table, known_columns, notices)

@@ -55,14 +55,20 @@
     }.get(suffix, 'making a view'))) -}}
 {%- endmacro -%}
 
-{#- Drops the scratch tables of failed runs. If such a run is still alive, it fails now and writes nothing. -#}
+{#-
+    Drops the scratch tables of failed runs, which the schema has when the command comes to its first table. If such a run is still
+    alive, it fails now and writes nothing.
+-#}
 {%- macro _drop_leftovers(target_relation) -%}
     {%- set schema = target_relation.without_identifier() -%}
     {%- set prefix = target_relation.identifier ~ '__cdc_' -%}
-    {%- set temporaries = [] -%}
-    {%- for row in run_query('show tables in ' ~ schema ~ ' like ' ~ spark_cdc._literal(prefix ~ '*')).rows -%}
-        {%- if modules.re.fullmatch(modules.re.escape(prefix) ~ '(new|operations|rows)_[0-9a-f]{32}', row[1], modules.re.IGNORECASE) -%}
-            {%- do temporaries.append(target_relation.incorporate(path={'identifier': row[1]})) -%}
+    {%- set temporaries, known, of_schema = [], spark_cdc._known_in_command(), 'scratch tables in ' ~ schema -%}
+    {%- if of_schema not in known -%}
+        {%- do known.update({of_schema: run_query('show tables in ' ~ schema ~ " like '*__cdc_*'").columns['tableName'].values()}) -%}
+    {%- endif -%}
+    {%- for name in known[of_schema] -%}
+        {%- if modules.re.fullmatch(modules.re.escape(prefix) ~ '(new|operations|rows)_[0-9a-f]{32}', name, modules.re.IGNORECASE) -%}
+            {%- do temporaries.append(target_relation.incorporate(path={'identifier': name})) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- do spark_cdc._drop_temporaries(temporaries) -%}

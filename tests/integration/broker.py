@@ -130,6 +130,13 @@ class Client:
         new = self._jvm.org.apache.kafka.clients.admin.NewTopic(topic, partitions, 1)
         self._admin.createTopics(self._list([new])).all().get()
         self._until(lambda: topic in {str(name) for name in self._admin.listTopics().names().get()})
+        # A producer that asks before may wait for the leader of a partition until it gives up.
+        self._until(lambda: self._has_leaders(topic))
+
+    def _has_leaders(self, topic: str) -> bool:
+        found = self._admin.describeTopics(self._list([topic])).allTopicNames().get().get(topic)
+        leaders = [partition.leader() for partition in found.partitions()]
+        return all(leader is not None and leader.id() >= 0 for leader in leaders)
 
     def delete(self, topic: str) -> None:
         """Delete a topic."""

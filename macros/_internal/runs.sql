@@ -50,6 +50,15 @@
     {{- return(graph.setdefault('spark_cdc', {}).setdefault(invocation_id, {})) -}}
 {%- endmacro -%}
 
+{#- The answer to a query that is the same for all models of the running command, asked once. -#}
+{%- macro _asked_once(query) -%}
+    {%- set known = spark_cdc._known_in_command() -%}
+    {%- if query not in known -%}
+        {%- do known.update({query: run_query(query)}) -%}
+    {%- endif -%}
+    {{- return(known[query]) -}}
+{%- endmacro -%}
+
 {#- When this run began: one value for all that it reads. -#}
 {%- macro _loaded_at() -%}
     {{- return("timestamp'" ~ run_started_at.strftime('%Y-%m-%d %H:%M:%S.%f') ~ " UTC'") -}}

@@ -14,11 +14,7 @@
 
 {#- From one value, because Spark answers such a query while it plans it, without a job. -#}
 {%- macro _spark_version() -%}
-    {%- set known = spark_cdc._known_in_command() -%}
-    {%- if 'spark version' not in known -%}
-        {%- do known.update({'spark version': (run_query('select version() from values (1)').rows[0][0] | string).split(' ')[0]}) -%}
-    {%- endif -%}
-    {{- return(known['spark version']) -}}
+    {{- return((spark_cdc._asked_once('select version() from values (1)').rows[0][0] | string).split(' ')[0]) -}}
 {%- endmacro -%}
 
 {%- macro _has_function(name) -%}
@@ -34,18 +30,13 @@
     {%- if not graph.nodes.values() | selectattr('relation_name', 'equalto', name) | list -%}
         {{- return(run_query('describe query select * from ' ~ relation).columns[0].values() | list) -}}
     {%- endif -%}
-    {%- set known = spark_cdc._known_in_command() -%}
-    {%- if 'columns of ' ~ name in known -%}
-        {{- return(known['columns of ' ~ name]) -}}
-    {%- endif -%}
     {%- set names, columns = [], namespace(have_ended=false) -%}
-    {%- for row in run_query('describe ' ~ relation).rows -%}
+    {%- for row in spark_cdc._asked_once('describe ' ~ relation).rows -%}
         {%- set columns.have_ended = columns.have_ended or not row[0] or row[0][:2] == '# ' -%}
         {%- if not columns.have_ended -%}
             {%- do names.append(row[0]) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- do known.update({'columns of ' ~ name: names}) -%}
     {{- return(names) -}}
 {%- endmacro -%}
 

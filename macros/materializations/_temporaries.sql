@@ -62,13 +62,10 @@
 {%- macro _drop_leftovers(target_relation) -%}
     {%- set schema = target_relation.without_identifier() -%}
     {%- set prefix = target_relation.identifier ~ '__cdc_' -%}
-    {%- set temporaries, known, of_schema = [], spark_cdc._known_in_command(), 'scratch tables in ' ~ schema -%}
-    {%- if of_schema not in known -%}
-        {%- do known.update({of_schema: run_query('show tables in ' ~ schema ~ " like '*__cdc_*'").columns['tableName'].values()}) -%}
-    {%- endif -%}
-    {%- for name in known[of_schema] -%}
-        {%- if modules.re.fullmatch(modules.re.escape(prefix) ~ '(new|operations|rows)_[0-9a-f]{32}', name, modules.re.IGNORECASE) -%}
-            {%- do temporaries.append(target_relation.incorporate(path={'identifier': name})) -%}
+    {%- set temporaries = [] -%}
+    {%- for row in spark_cdc._asked_once('show tables in ' ~ schema ~ " like '*__cdc_*'").rows -%}
+        {%- if modules.re.fullmatch(modules.re.escape(prefix) ~ '(new|operations|rows)_[0-9a-f]{32}', row[1], modules.re.IGNORECASE) -%}
+            {%- do temporaries.append(target_relation.incorporate(path={'identifier': row[1]})) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- do spark_cdc._drop_temporaries(temporaries) -%}

@@ -24,8 +24,7 @@
 {%- macro _has_query(relation, sql) -%}
     {%- set is_text_alone = spark_cdc._is_one_call(model, 'changes') and not config.get('contract').enforced
         and not config.persist_relation_docs() and not config.persist_column_docs() -%}
-    {%- if should_full_refresh() or not is_text_alone
-        or relation.identifier not in spark_cdc._views_in(relation.without_identifier()) -%}
+    {%- if should_full_refresh() or not is_text_alone or not spark_cdc._is_view_there(relation) -%}
         {{- return(false) -}}
     {%- endif -%}
     {%- set statement = run_query('show create table ' ~ relation).rows[0][0] | trim -%}
@@ -36,15 +35,8 @@
     ) -}}
 {%- endmacro -%}
 
-{#- The names of the views of a schema, asked once a command: dbt's cache knows the views of some catalogs only if this run made them. -#}
-{%- macro _views_in(schema) -%}
-    {%- set known, name = spark_cdc._known_in_command(), 'views in ' ~ schema -%}
-    {%- if name not in known -%}
-        {%- set names = [] -%}
-        {%- for row in run_query('show views in ' ~ schema).rows if not row['isTemporary'] -%}
-            {%- do names.append(row['viewName']) -%}
-        {%- endfor -%}
-        {%- do known.update({name: names}) -%}
-    {%- endif -%}
-    {{- return(known[name]) -}}
+{#- Whether the schema has a view of this name: dbt's cache knows the views of some catalogs only if this run made them. -#}
+{%- macro _is_view_there(relation) -%}
+    {%- set views = spark_cdc._asked_once('show views in ' ~ relation.without_identifier()).columns -%}
+    {{- return((relation.identifier, false) in zip(views['viewName'].values(), views['isTemporary'].values())) -}}
 {%- endmacro -%}

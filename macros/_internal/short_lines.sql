@@ -7,13 +7,17 @@
     {%- if not execute -%}
         {{- return(query) -}}
     {%- endif -%}
-    {%- set whole = "(?<!\\w)r'[^']*'|'(?:[^'\\\\]|\\\\.)*'|\"(?:[^\"\\\\]|\\\\.)*\"|`[^`]*`|--[^\\n]*|/\\*.*?\\*/" -%}
+    {%- set literal = "(?<!\\w)r'[^']*'|'(?:[^'\\\\]|\\\\.)*'|\"(?:[^\"\\\\]|\\\\.)*\"|`[^`]*`|/\\*.*?\\*/" -%}
+    {%- set comment = '--[^\\n]*' -%}
+    {#- Tokens are the places where a line may be broken, and all that stands between two of them. -#}
+    {%- set word = '(?!(?:case|when|then|else|end|and|or|between|rlike)\\b)\\w+' -%}
+    {%- set between = '(?:' ~ literal ~ '|\\.\\w+|' ~ word ~ "|(?!--)[^\\w()\\[\\],'\"`])+" -%}
     {%- set lines = [] -%}
-    {%- for line in modules.re.findall('(?s)(?:' ~ whole ~ '|[^\\n])+|\\n', query) -%}
+    {%- for line in modules.re.findall('(?s)(?:' ~ literal ~ '|' ~ comment ~ '|[^\\n])+|\\n', query) -%}
         {%- if line | length > 160 -%}
             {%- set text = line.lstrip(' ') -%}
-            {%- set tokens = modules.re.findall('(?s)' ~ whole ~ '|\\.?\\w+|\\s+|.', text) -%}
-            {%- do lines.append(spark_cdc._broken_line(tokens, line | length - text | length)) -%}
+            {%- set tokens = modules.re.findall('(?s)' ~ comment ~ '|' ~ between ~ '|\\w+|.', text) -%}
+            {%- do lines.append(spark_cdc._broken_line(spark_cdc._nested_parts(tokens), line | length - text | length)) -%}
         {%- else -%}
             {%- do lines.append(line) -%}
         {%- endif -%}
@@ -21,79 +25,89 @@
     {{- return(lines | join) -}}
 {%- endmacro -%}
 
-{#- The tokens of a line as lines that begin with so many blanks. -#}
-{%- macro _broken_line(tokens, blanks) -%}
-    {%- set tokens = tokens[(tokens and tokens[0] == ' ') | int:] -%}
-    {%- set text = (tokens | join).strip(' ') -%}
-    {%- if blanks + text | length <= 160 or tokens[-1].startswith('--') -%}
+{#-
+    The tokens of a line as its parts: a token, or a bracket or CASE with what is inside of it. Each has a `text`. A bracket without
+    its other half is a token.
+-#}
+{%- macro _nested_parts(tokens) -%}
+    {%- set levels = [[]] -%}
+    {%- for token in tokens -%}
+        {%- if token in ['(', '[', 'case'] -%}
+            {%- do levels.append([{'text': token}]) -%}
+        {%- elif token in [')', ']', 'end'] and levels | length > 1 -%}
+            {%- set inside = levels.pop() -%}
+            {%- set text = inside | join(attribute='text') -%}
+            {%- do levels[-1].append({'text': text ~ token, 'begins': inside[0], 'inside': inside[1:], 'ends': token}) -%}
+        {%- else -%}
+            {%- do levels[-1].append({'text': token}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{- return(levels | sum(start=[])) -}}
+{%- endmacro -%}
+
+{#- The parts of a line as lines that begin with so many blanks. -#}
+{%- macro _broken_line(parts, blanks) -%}
+    {%- set parts = parts[(parts and parts[0].text == ' ') | int:] -%}
+    {%- set text = (parts | join(attribute='text')).strip(' ') -%}
+    {%- if blanks + text | length <= 160 or parts[-1].text.startswith('--') -%}
         {{- return(' ' * blanks ~ text) -}}
     {%- endif -%}
-    {%- set outer = spark_cdc._outer_parts(tokens) -%}
-    {%- set group = outer.longest_group -%}
-    {%- set begins = (tokens[:group.first + 1] | join).strip(' ') if group else '' -%}
-    {%- if group and not outer.branches and group.length * 2 > text | length and begins | length <= 110 -%}
-        {{- return(spark_cdc._broken_group(tokens, group, blanks)) -}}
+    {%- set places = spark_cdc._places_to_break(parts) -%}
+    {%- set group = places.longest_group -%}
+    {%- if group is not none and not places.branches and (parts[group].text | length - parts[group].ends | length) * 2 > text | length -%}
+        {%- set begins = (parts[:group] | join(attribute='text') ~ parts[group].begins.text).strip(' ') -%}
+        {%- if begins | length <= 110 -%}
+            {{- return(spark_cdc._broken_group(parts, group, blanks)) -}}
+        {%- endif -%}
     {%- endif -%}
-    {%- for kind in ['branches', 'commas', 'then', 'or', 'and', 'rlike'] if outer[kind] -%}
+    {%- for kind in ['branches', 'commas', 'then', 'or', 'and', 'rlike'] if places[kind] -%}
         {%- set more_blanks = 0 if kind in ['branches', 'commas'] else 4 -%}
         {%- set pieces, begin = [], namespace(at=0) -%}
-        {%- for place in outer[kind] + [tokens | length] -%}
-            {%- do pieces.append(spark_cdc._broken_line(tokens[begin.at:place], blanks + (more_blanks if begin.at else 0))) -%}
+        {%- for place in places[kind] + [parts | length] -%}
+            {%- do pieces.append(spark_cdc._broken_line(parts[begin.at:place], blanks + (more_blanks if begin.at else 0))) -%}
             {%- set begin.at = place -%}
         {%- endfor -%}
         {{- return(spark_cdc._filled(pieces) if kind == 'commas' else pieces | join('\n')) -}}
     {%- endfor -%}
-    {{- return(spark_cdc._broken_group(tokens, group, blanks) if group else ' ' * blanks ~ text) -}}
+    {{- return(spark_cdc._broken_group(parts, group, blanks) if group is not none else ' ' * blanks ~ text) -}}
 {%- endmacro -%}
 
 {#- A bracket, or CASE and END, with what is in it on lines of its own. -#}
-{%- macro _broken_group(tokens, group, blanks) -%}
-    {%- set inside = tokens[group.first + 1:group.last] -%}
-    {%- set after = spark_cdc._broken_line(tokens[group.last + 1:], blanks).strip(' ') -%}
-    {%- set gap = ' ' if tokens[group.last + 1:group.last + 2] == [' '] and after else '' -%}
+{%- macro _broken_group(parts, place, blanks) -%}
+    {%- set group = parts[place] -%}
+    {%- set after = spark_cdc._broken_line(parts[place + 1:], blanks).strip(' ') -%}
+    {%- set gap = ' ' if after and parts[place + 1].text.startswith(' ') else '' -%}
     {{- return([
-        spark_cdc._broken_line(tokens[:group.first + 1], blanks),
-        spark_cdc._broken_line(inside, blanks + 4),
-        ' ' * blanks ~ tokens[group.last] ~ gap ~ after
+        spark_cdc._broken_line(parts[:place] + [group.begins], blanks),
+        spark_cdc._broken_line(group.inside, blanks + 4),
+        ' ' * blanks ~ group.ends ~ gap ~ after
     ] | join('\n')) -}}
 {%- endmacro -%}
 
-{#- The places where tokens can be parted outside of all brackets, and the longest bracket. One without its other half is none. -#}
-{%- macro _outer_parts(tokens) -%}
-    {%- set opened, halves = [], {} -%}
-    {%- for token in tokens -%}
-        {%- if token in ['(', '[', 'case'] -%}
-            {%- do opened.append(loop.index0) -%}
-        {%- elif token in [')', ']', 'end'] and opened -%}
-            {%- do halves.update({opened.pop(): loop.index0}) -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {%- set parts = {'branches': [], 'commas': [], 'then': [], 'or': [], 'and': [], 'rlike': []} -%}
-    {%- set at = namespace(end=-1, between=false, longest=none) -%}
-    {%- for token in tokens -%}
-        {%- set index = loop.index0 -%}
-        {%- if index > at.end -%}
-            {%- if index in halves -%}
-                {%- set at.end = halves[index] -%}
-                {%- set length = tokens[index:at.end] | join | length -%}
-                {%- if at.longest is none or length > at.longest.length -%}
-                    {%- set at.longest = {'first': index, 'last': at.end, 'length': length} -%}
-                {%- endif -%}
-            {%- elif index in [0, tokens | length - 1] -%}
-            {%- elif token == ',' -%}
-                {%- do parts.commas.append(index + 1) -%}
-            {%- elif token in ['when', 'else'] -%}
-                {%- do parts.branches.append(index) -%}
-            {%- elif token == 'between' -%}
-                {%- set at.between = true -%}
-            {%- elif token == 'and' and at.between -%}
-                {%- set at.between = false -%}
-            {%- elif token in ['then', 'or', 'and', 'rlike'] -%}
-                {%- do parts[token].append(index) -%}
+{#- The places where a line can be broken outside of its brackets, and the place of the longest bracket. -#}
+{%- macro _places_to_break(parts) -%}
+    {%- set places = {'branches': [], 'commas': [], 'then': [], 'or': [], 'and': [], 'rlike': []} -%}
+    {%- set at = namespace(between=false, longest_group=none, length=0) -%}
+    {%- for part in parts -%}
+        {%- set place, text = loop.index0, part.text -%}
+        {%- if part.inside is defined -%}
+            {%- if text | length - part.ends | length > at.length -%}
+                {%- set at.longest_group, at.length = place, text | length - part.ends | length -%}
             {%- endif -%}
+        {%- elif loop.first or loop.last -%}
+        {%- elif text == ',' -%}
+            {%- do places.commas.append(place + 1) -%}
+        {%- elif text in ['when', 'else'] -%}
+            {%- do places.branches.append(place) -%}
+        {%- elif text == 'between' -%}
+            {%- set at.between = true -%}
+        {%- elif text == 'and' and at.between -%}
+            {%- set at.between = false -%}
+        {%- elif text in ['then', 'or', 'and', 'rlike'] -%}
+            {%- do places[text].append(place) -%}
         {%- endif -%}
     {%- endfor -%}
-    {{- return(dict(parts, longest_group=at.longest)) -}}
+    {{- return(dict(places, longest_group=at.longest_group)) -}}
 {%- endmacro -%}
 
 {#- Lines of a list, of which two are one where they fit. -#}

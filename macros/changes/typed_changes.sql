@@ -161,16 +161,20 @@ typed_changes as (
         sequence as _cdc_sequence,
         committed_at as _cdc_committed_at,
         transaction_id as _cdc_transaction_id,
+        {%- if overlays or rows.keeps_key %}
         case when before is not null then named_struct(
             {%- for column in columns %}
             {%- set value = 'typed.before.' ~ column.quoted %}
             {#- A column that `before` leaves out has the value of the row. -#}
-            {%- if overlays or rows.keeps_key and column.name in key %}
+            {%- if overlays or column.name in key %}
             {%- set value = 'if(map_contains_key(before, ' ~ column.literal ~ '), ' ~ value ~ ', typed.after.' ~ column.quoted ~ ')' %}
             {%- endif %}
             {{ column.literal }}, {{ value }}{{ ',' if not loop.last }}
             {%- endfor %}
         ) end as _cdc_before,
+        {%- else %}
+        case when before is not null then typed.before end as _cdc_before,
+        {%- endif %}
         absent as _cdc_missing_columns,
         {%- if rows.patches %}
         {{ spark_cdc._patches_of(patchable) }} as _cdc_patches,
@@ -230,9 +234,16 @@ plain_changes as (
 
 {#- The columns whose texts the format reads as every format does, and whose types are those of a cast. -#}
 {%- macro _castable_columns(fmt, columns, time_zone) -%}
-    {%- set castable = [] -%}
+    {%- set castable, is_castable = [], {} -%}
     {%- for column in columns if spark_cdc._castable(column, time_zone) -%}
-        {%- if spark_cdc._decoded(fmt, 'text', column, time_zone) == spark_cdc.value('text', column, time_zone) -%}
+        {#- Asked once for all columns that are declared alike. -#}
+        {%- set declared = column.type ~ ' from ' ~ column.encoding -%}
+        {%- if declared not in is_castable -%}
+            {%- do is_castable.update({
+                declared: spark_cdc._decoded(fmt, 'text', column, time_zone) == spark_cdc.value('text', column, time_zone)
+            }) -%}
+        {%- endif -%}
+        {%- if is_castable[declared] -%}
             {%- do castable.append(column) -%}
         {%- endif -%}
     {%- endfor -%}

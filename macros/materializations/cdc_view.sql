@@ -1,9 +1,10 @@
 {#-
-    A view that a run replaces only if its query is another one than the view's: for changes models.
+    A view that a run replaces only if its query is another one than the view's: for changes models and dead letters.
 
     dbt's `view` replaces it in each run, and Spark then analyzes all of its SQL: a quarter of a second for each table of a topic.
-    Here, too, each run replaces a view if its text alone does not say what it is: if it is more than one call of `changes`, such as
-    `select *` of a model whose columns may change, or has a contract, a hook before it, or descriptions in the catalog.
+    Here, too, each run replaces a view if its text alone does not say what it is: if it is more than one call of `changes` or
+    `dead_letters`, such as `select *` of a model whose columns may change, or has a contract, a hook before it, or descriptions in
+    the catalog.
 -#}
 {%- materialization cdc_view, adapter='spark' -%}
     {%- if not pre_hooks and spark_cdc._has_query(this, sql) -%}
@@ -22,7 +23,8 @@
 
 {#- Whether the catalog has a view of this query, as `show create table` prints it. -#}
 {%- macro _has_query(relation, sql) -%}
-    {%- set is_text_alone = spark_cdc._is_one_call(model, 'changes') and not config.get('contract').enforced
+    {%- set is_one_call = spark_cdc._is_one_call(model, 'changes') or spark_cdc._is_one_call(model, 'dead_letters') -%}
+    {%- set is_text_alone = is_one_call and not config.get('contract').enforced
         and not config.persist_relation_docs() and not config.persist_column_docs() -%}
     {%- if should_full_refresh() or not is_text_alone or not spark_cdc._is_view_there(relation) -%}
         {{- return(false) -}}

@@ -42,12 +42,9 @@ end
 
 {#- The error of a list in which a name occurs twice. `where` is the object that has the names. -#}
 {%- macro _name_twice_error(names, where) -%}
-    {%- set first = spark_cdc._let(
-        'sorted', 'array_sort(' ~ names ~ ')', 'get(filter(sorted, (name, place) -> name = get(sorted, place - 1)), 0)'
-    ) -%}
+    {%- set repeated = 'filter(' ~ names ~ ', (name, place) -> array_position(' ~ names ~ ', name) <= place)' -%}
     {{- return(spark_cdc._error_of(
-        'duplicate_key',
-        'concat(\n    left(' ~ first | indent(4) ~ ', 100),\n    ' ~ spark_cdc._literal(': occurs twice in ' ~ where) ~ '\n)'
+        'duplicate_key', 'left(array_min(' ~ repeated ~ '), 100), ' ~ spark_cdc._literal('occurs twice in ' ~ where)
     )) -}}
 {%- endmacro -%}
 

@@ -46,6 +46,9 @@ def test_a_view_is_replaced_if_its_query_is_another_one(
             "models/over_same.sql": model("select * from {{ ref('other_query') }}"),
             "models/current.sql": "{{ config(materialized='cdc_current', unique_key=['id']) }}\n"
             "select * from {{ ref('over_same') }}\n",
+            "models/letters.sql": model(
+                "{{ spark_cdc.dead_letters(messages=[ref('messages')], changes=[ref('other_query'), ref('same')]) }}"
+            ),
             "models/views.yml": documented % "one",
         },
     )  # fmt: skip
@@ -66,6 +69,7 @@ def test_a_view_is_replaced_if_its_query_is_another_one(
         "hooked_before",
         "described",
         "over_same",
+        "letters",
     }
     land(1)
     first = project.run().messages
@@ -81,10 +85,10 @@ def test_a_view_is_replaced_if_its_query_is_another_one(
     land(2)
     second = project.run().messages
     kept = {name for name, message in second.items() if message == "as before"}
-    assert kept == {"same", "MySame", "hooked"}, second
+    assert kept == {"same", "MySame", "hooked", "letters"}, second
     assert {second[name] for name in views - kept} == {"created"}, second
     rows = [{"id": 1, "it's": "a1"}, {"id": 2, "it's": "a2"}]
-    for name in views - {"over_same", "other_query"}:
+    for name in views - {"over_same", "other_query", "letters"}:
         assert lake.rows(f"select id, `it's` from {SCHEMA}.{name} order by id") == rows, name
     whole = [row | {"as": f"b{row['id']}"} for row in rows]
     for name in ("other_query", "over_same", "current"):
@@ -92,6 +96,16 @@ def test_a_view_is_replaced_if_its_query_is_another_one(
     assert lake.rows(f"select * from {SCHEMA}.hooked_too") == [{"id": 1}]
     (described,) = (r for r in lake.rows(f"describe {SCHEMA}.described") if r["col_name"] == "id")
     assert described["comment"] == "two"
+
+    broken = table.insert(3, {"id": "three", "it's": "a3", "as": "b3"})
+    lake.land("things", broken.messages, schema="raw_of_kept")
+    third = project.run("--select", "messages", "letters").messages
+    assert third["letters"] == "as before", third
+    letters = lake.rows(f"select model, code, detail, row_key from {SCHEMA}.letters order by model")
+    assert letters == [
+        {"model": name, "code": "invalid_value", "detail": "id: bigint", "row_key": '{"id":null}'}
+        for name in ("other_query", "same")
+    ]
 
     rebuilt = project.run("--full-refresh", "--select", "same").messages
     assert rebuilt == {"same": "created"}

@@ -249,7 +249,9 @@ end
 -#}
 {%- macro _debezium_names_twice() -%}
     {%- set cut = "json_object_keys(concat('{', substring_index(substring_index(value, '\"source\":{', -1), '}', 1), '}'))" -%}
-    {%- set stands_once = "regexp_count(value, '\"source\":[{]') = 1" -%}
+    {#- The texts before the first and after the last one, and one of its own length, are the whole message. -#}
+    {%- set stands_once = "octet_length(substring_index(value, '\"source\":{', 1)) + 10 "
+        ~ "+ octet_length(substring_index(value, '\"source\":{', -1)) = octet_length(value)" -%}
     {%- set whole = "json_object_keys(coalesce(get_json_object(value, '$.payload.source'), get_json_object(value, '$.source')))" -%}
     {{- return('event.source is not null and ' ~ spark_cdc._let(
         'names', 'coalesce(case when ' ~ stands_once ~ ' then ' ~ cut ~ ' end, ' ~ whole ~ ')', spark_cdc._names_twice('names')

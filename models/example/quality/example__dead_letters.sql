@@ -1,4 +1,4 @@
-{{ config(materialized='view', tags=['demo']) }}
+{{ config(materialized='cdc_view', tags=['demo']) }}
 {{ spark_cdc.dead_letters(
     messages=[ref('stg_example__canal_messages'), ref('stg_example__debezium_messages'), ref('stg_example__dataworks_messages')],
     changes=[

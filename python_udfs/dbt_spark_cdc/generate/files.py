@@ -115,7 +115,7 @@ def _quality(plans: Sequence[Plan]) -> dict[str, str]:
     outcomes = {"messages": messages, "changes": changes, "current": current}
     files = {
         "models/quality/cdc_dead_letters.sql": _quality_model(
-            "view", "dead_letters", {"messages": messages, "changes": changes}
+            "cdc_view", "dead_letters", {"messages": messages, "changes": changes}
         ),
     }
     if current:

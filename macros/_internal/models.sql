@@ -99,10 +99,11 @@
     {{- return(modules.re.fullmatch(call, code) is not none) -}}
 {%- endmacro -%}
 
-{#- Model name -> node. Kinds: messages, changes, run_ledger, run_summary, cdc_current, cdc_history. -#}
+{#- Model name -> node. Kinds: those of `_kind_of`, and cdc_landing. -#}
 {%- macro _models_of(kinds) -%}
     {%- set found = {} -%}
-    {%- for node in graph.nodes.values() if spark_cdc._kind_of(node) in kinds -%}
+    {%- for node in graph.nodes.values() if node.resource_type == 'model'
+        and (spark_cdc._kind_of(node) in kinds or node.config.materialized in kinds) -%}
         {%- do found.update({node.name: node}) -%}
     {%- endfor -%}
     {{- return(found) -}}

@@ -35,9 +35,9 @@ row_changes as (
         kind,
         case
             when error is not null then concat_ws(': ', error.code, error.detail)
-            {%- for image, where in [('row.image', 'the row'), ('row.before', 'the row before')] if header.splits_updates %}
+            {%- for image, place in [('row.image', 'the row'), ('row.before', 'the row before')] if header.splits_updates %}
             when kind = 'rows' and {{ spark_cdc._has_duplicate_column(image) }}
-                then {{ spark_cdc._name_twice_error('map_keys(' ~ image ~ ')', where) | indent(16) }}
+                then {{ spark_cdc._name_twice_error('map_keys(' ~ image ~ ')', place) | indent(16) }}
             {%- endfor %}
             {%- if old_key_columns %}
             when kind = 'rows' and ({{ conditions | join(' or ') }})

@@ -44,7 +44,8 @@
     {%- set properties = spark_cdc._table_properties(existing_relation) if existing_relation else {} -%}
     {%- if not is_first -%}
         {%- do spark_cdc._refuse_other_arguments(
-            kind.materialization, existing_relation, properties, spark_cdc._own_options() if spark_cdc._rebuilt_changes_below() else none
+            kind.materialization, existing_relation, properties,
+            spark_cdc._fixed_options(properties) if spark_cdc._rebuilt_changes_below() else none
         ) -%}
     {%- endif -%}
     {%- set temporaries = [] -%}

@@ -29,3 +29,9 @@
     {%- set is_followed = changes | length == 1 and spark_cdc._follows_its_declaration(changes[0]) -%}
     {{- return(changes[0] if is_followed and spark_cdc._may_be_rebuilt(model) else none) -}}
 {%- endmacro -%}
+
+{#- The options with which a table is not rebuilt by itself. `unique_key` follows the key of the changes, which is a reason to rebuild. -#}
+{%- macro _fixed_options(properties) -%}
+    {%- set has_other_key = 'key' in spark_cdc._built_otherwise(properties) -%}
+    {{- return(spark_cdc._own_options() | reject('equalto', 'unique_key' if has_other_key else none) | list) -}}
+{%- endmacro -%}

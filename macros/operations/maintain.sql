@@ -13,7 +13,7 @@
 {%- macro maintain(models=none, retain_days=7, dry_run=true) -%}
     {%- do spark_cdc._require_arguments('maintain', varargs, kwargs, ['models', 'retain_days', 'dry_run']) -%}
     {%- set nodes = spark_cdc._models_named('maintain', models, [
-        'messages', 'changes', 'run_ledger', 'run_summary', 'cdc_current', 'cdc_history',
+        'cdc_landing', 'messages', 'changes', 'run_ledger', 'run_summary', 'cdc_current', 'cdc_history',
     ]) -%}
     {%- do spark_cdc._require_days('maintain', 'retain_days', retain_days, 7, 'Readers and running commands need the files.') -%}
     {%- do spark_cdc._require_one_of('maintain', 'dry_run', dry_run, [true, false]) -%}

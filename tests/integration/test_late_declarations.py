@@ -90,6 +90,10 @@ class Runs:
     # A run in which the topic brought a message of another table only, and how many messages the tables have read then.
     of_others: Run | None = None
     read: dict[str, tuple[int, int]] = field(default_factory=dict)
+    # A run after the key was declared otherwise, and what the tables hold after it and after a first build.
+    rekeyed: Run | None = None
+    with_other_key: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    first_with_other_key: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
 
 @pytest.fixture(scope="module")
@@ -143,6 +147,16 @@ def runs(lake: Lake, new_project: Callable[..., Project]) -> Runs:
     for table in TABLES:
         properties = {r["key"]: r["value"] for r in lake.rows(f"show tblproperties {SCHEMA}.viewed_{table}")}
         done.read[table] = (int(properties["spark_cdc.read_count"]), row["messages"])
+    followers = {
+        name: text for name, text in files().items() if name.startswith(tuple(f"models/{n}_" for n in FOLLOW))
+    }
+    for name in FOLLOW:
+        followers[f"models/{name}_changes.sql"] = CHANGES.format(kind=KINDS[name], columns=COLUMNS)
+    project.write({name: text.replace("['id']", "['id', 'qty']") for name, text in followers.items()})
+    done.rekeyed = project.run()
+    done.with_other_key = rows_of(COLUMNS)
+    project.run("--full-refresh", "--select", *(f"{name}_changes+" for name in FOLLOW))
+    done.first_with_other_key = rows_of(COLUMNS)
     return done
 
 
@@ -164,6 +178,16 @@ def test_what_is_declared_late_rebuilds_the_table(runs: Runs, model: str) -> Non
     said = [run.messages[model] for run in runs.runs]
     assert said[1].startswith("rebuilt for name, */late/*, qty, ")
     assert "rebuilt" not in said[2]
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("name", FOLLOW)
+def test_another_key_rebuilds_the_table(runs: Runs, name: str, table: str) -> None:
+    """The key of the changes and the unique_key of the tables are declared together."""
+    table = f"{name}_{table}"
+    assert runs.rekeyed.messages[table].startswith("rebuilt for key, ")
+    assert runs.with_other_key[table] == runs.first_with_other_key[table]
+    assert len(runs.with_other_key[table]) > len(runs.found[-1][table])
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -568,11 +568,18 @@ def test_the_lines_of_each_file_land_once(project: Project, lake: Lake) -> None:
     # Each run is a commit with files of its own: `maintain` merges them, and nothing lands again.
     files = "select count(distinct input_file_name()) as files from landing.lines"
     assert lake.rows(files)[0]["files"] > 1
-    maintained = project.dbt("run-operation", "spark_cdc.maintain", "--args", "{models: [lines], dry_run: false}")
+    maintained = project.dbt(
+        "run-operation", "spark_cdc.maintain", "--args", "{models: [lines], dry_run: false}"
+    )
     assert maintained.result.success, maintained.failure
     assert lake.rows(files) == [{"files": 1}]
     assert land() == "nothing new"
-    assert lake.rows("select * from landing.lines where topic not like '%c.jsonl' order by topic, partition, offset") == rows
+    assert (
+        lake.rows(
+            "select * from landing.lines where topic not like '%c.jsonl' order by topic, partition, offset"
+        )
+        == rows
+    )
     (folder / "c.jsonl").write_text("{}\n{}\n")
     os.utime(folder / "c.jsonl", (1, 1))
     assert "a file changed after it landed: " in land(fails=True)

@@ -196,7 +196,7 @@
 {%- endmacro -%}
 
 {#-
-    What `_pending_changes` finds, of all changes and as far as a first build asks: `count`, `truncates`, `last_truncate`,
+    What `_pending_changes` finds, of all changes and as far as a first build asks: `count`, `good`, `truncates`, `last_truncate`,
     `partial`, `are_whole`, and `inherits_values`, whether an update changes its key and lacks columns.
 -#}
 {%- macro _changes_of_first_build(all_changes, key) -%}
@@ -207,13 +207,14 @@
             count_if(_cdc_op = 'truncate'),
             count_if(_cdc_missing_columns is not null) filter (where _cdc_error is null),
             count_if({{ spark_cdc._inherits_values(key) }} and ({{ spark_cdc._has_key(key) }})) filter (where _cdc_error is null),
-            {{ spark_cdc._last_truncate('') }}
+            {{ spark_cdc._last_truncate('') }},
+            count(*) filter (where _cdc_error is null)
         from {{ all_changes }}
     {%- endset -%}
     {%- set found = run_query(query).rows[0] -%}
     {{- return({
         'count': found[0] | int, 'truncates': found[1] | int, 'partial': found[2] | int, 'are_whole': found[2] == 0,
-        'inherits_values': found[3] > 0, 'last_truncate': found[4], 'are_after_truncates': false,
+        'inherits_values': found[3] > 0, 'last_truncate': found[4], 'are_after_truncates': false, 'good': found[5] | int,
     }) -}}
 {%- endmacro -%}
 

@@ -105,7 +105,10 @@
         {#- answered from the metadata of the table that this run created -#}
         {%- set built = run_query(spark_cdc._step_of_outcome() ~ 'select count(*) from ' ~ target_relation).rows[0][0] | int -%}
         {%- set changes = spark_cdc._number_of(pending.count if pending else 0, 'row change') -%}
-        {{- return(changes ~ ': ' ~ spark_cdc._number_of(built, 'row') ~ ' built') -}}
+        {%- set rejected = pending.count - pending.good if pending else 0 -%}
+        {{- return(
+            changes ~ ': ' ~ spark_cdc._number_of(built, 'row') ~ ' built' ~ (', ' ~ rejected ~ ' rejected' if rejected else '')
+        ) -}}
     {%- elif pending is none -%}
         {{- return('nothing new') -}}
     {%- endif -%}

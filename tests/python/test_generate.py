@@ -17,6 +17,7 @@ from dbt_spark_cdc.generate.ddl import Declared, Statement, declared, spark_type
 from dbt_spark_cdc.generate.files import project_files
 from dbt_spark_cdc.generate.plan import (
     DOES_NOT_FIT,
+    MORE_THAN_DOUBLE,
     NO_TYPE,
     OF_HISTORY,
     ONLY_NULLS,
@@ -34,6 +35,7 @@ from dbt_spark_cdc.generate.reading import JINJA, _not_declarable
 from dbt_spark_cdc.generate.routes import load, routed
 from dbt_spark_cdc.generate.types import Shapes, guessed, joined
 from dbt_spark_cdc.generate.writing import STATE, Outcome, State, merged, outcome, read_state, write
+from encoders import dataworks
 from jinja2 import Environment
 from ruamel.yaml import YAML
 
@@ -44,6 +46,7 @@ PAGE = "docs/how-to/generate-models.md"
 # ---- types and keys that no message names: no Spark
 
 
+OF_DOUBLE = ("decimal(20,4)", MORE_THAN_DOUBLE)
 OWN_WHOLE, OWN_SCALES = ("decimal(38,0)", SCALES_DIFFER), ("decimal(38,18)", SCALES_DIFFER)
 
 
@@ -593,7 +596,7 @@ def test_a_guess_becomes_wider_and_a_named_type_stays(project: Path) -> None:
     ("old", "new", "expected", "has_notice"),
     [
         (("string", DOES_NOT_FIT), ("date", None), ("string", DOES_NOT_FIT), False),
-        (("date", None), ("string", DOES_NOT_FIT), ("string", DOES_NOT_FIT), False),
+        (("date", None), ("string", DOES_NOT_FIT), ("string", DOES_NOT_FIT), True),
         (("int", None), ("bigint", DOES_NOT_FIT), ("bigint", DOES_NOT_FIT), False),
         (("bigint", None), ("int", DOES_NOT_FIT), ("bigint", None), False),
         (("string", ONLY_NULLS), ("date", None), ("date", None), False),
@@ -617,7 +620,9 @@ def test_a_guess_becomes_wider_and_a_named_type_stays(project: Path) -> None:
         (OWN_WHOLE, ("decimal(10,2)", None), OWN_SCALES, True),
         (("decimal(10,2)", None), OWN_WHOLE, OWN_SCALES, False),
         (OWN_WHOLE, ("string", None), ("string", None), False),
-        (("boolean", NO_TYPE), OWN_WHOLE, ("string", SCALES_DIFFER), False),
+        (("boolean", NO_TYPE), OWN_WHOLE, ("string", SCALES_DIFFER), True),
+        (("double", None), OF_DOUBLE, OF_DOUBLE, True),
+        (OF_DOUBLE, ("double", None), OF_DOUBLE, False),
         (("string", SCALES_DIFFER), OWN_WHOLE, ("string", SCALES_DIFFER), False),
         (("string", ONLY_NULLS), OWN_WHOLE, OWN_WHOLE, False),
         (("string", None), OWN_WHOLE, ("string", None), True),
@@ -638,6 +643,26 @@ def test_a_type_of_two_runs_holds_the_values_of_both_or_it_is_said(
     assert ((column.type, column.guess), bool(notices)) == (expected, has_notice)
     # Once more with the same messages: nothing changes.
     assert merged(found, its(*new), []) == found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "needs", "expected"),
+    [
+        ("decimal(38,10)", "decimal(22,20)", "decimal(11,10)", "decimal(38,10)"),
+        ("decimal(20,4)", "decimal(20,6)", "decimal(4,3)", "decimal(20,4)"),
+        ("decimal(20,4)", "decimal(20,10)", "decimal(6,5)", "decimal(26,10)"),
+    ],
+)
+def test_a_guess_stays_if_it_holds_the_new_values(old: str, new: str, needs: str, expected: str) -> None:
+    """A guess has room: that the room of two together has no type is no reason for another one."""
+
+    def its(type_: str, needs: str | None) -> Plan:
+        column = Column(name="x", type=type_, guess=NO_TYPE, needs=needs)
+        return plan(table("orders", key=["id"], columns=[Column(name="id", type="bigint"), column]))
+
+    notices: list[str] = []
+    found = merged(its(old, None), its(new, needs), [], notices)
+    assert (found.tables[0].columns[1].type, notices) == (expected, [])
 
 
 def test_the_type_of_a_route_counts(project: Path) -> None:
@@ -1042,7 +1067,7 @@ def test_check_lists_what_is_stale_and_writes_nothing(project: Path, tmp_path: P
     assert stale.exit_code == 1
     assert f"changed: {CHANGES}\n" in stale.stdout and "new: models/marts/shop/sharded.sql\n" in stale.stdout
     for sentence in [
-        "1 of 4 messages are rejected with the error not_json; spark-cdc decode shows those of a file, the dead letters show all.",
+        "decode shows those of a file, the dead letters show all.",
         "left out a column of shop.orders_1: no model can declare 'a\\n'.",
         "left out a column of shop.orders_1: no model can declare '_cdc_x'.",
         "left out a column of shop.orders_1: dbt would run '{{ a }}'.",
@@ -1051,6 +1076,36 @@ def test_check_lists_what_is_stale_and_writes_nothing(project: Path, tmp_path: P
     ]:
         assert sentence in stale.stderr.replace("\\\\", "\\"), stale.stderr
     assert "decimal" not in (project / CHANGES).read_text()
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_double_whose_texts_are_decimals_is_one(project: Path, tmp_path: Path) -> None:
+    """DataWorks sends DECIMAL as DOUBLE: no double has 20 digits, or zeros after its fraction."""
+    columns = dict.fromkeys(("heat", "price", "many", "whole"), "DOUBLE") | {"id": "LONG"}
+    rows = [
+        {"id": 1, "heat": 0.1, "price": 77.25, "many": 88.5, "whole": 1.0},
+        {"id": 2, "heat": 123456.789, "price": 0.25, "many": 1.0, "whole": 20.0},
+    ]
+    changes = [dataworks.Change("insert", number, after=row) for number, row in enumerate(rows, 1)]
+    text = "\n".join(dataworks.encode(changes, dataworks.Table("orders", columns))) + "\n"
+    assert "77.25" in text and "88.5" in text
+    file = tmp_path / "shop.jsonl"
+    file.write_text(
+        text.replace("77.25", "77.50")
+        .replace("88.5", "-12345678901234567890.123")
+        .replace("0.1,", '"0.100000",')
+    )
+    done = run(project, file, "--source", "shop")
+    assert done.exit_code == 0, done.output
+    model = (project / CHANGES).read_text()
+    for column in (
+        "'heat': 'double'",
+        "'price': 'decimal(20,4)'",
+        "'many': 'decimal(26,6)'",
+        "'whole': 'double'",
+    ):
+        assert column in model, model
+    assert MORE_THAN_DOUBLE in model, model
 
 
 @pytest.mark.usefixtures("spark")

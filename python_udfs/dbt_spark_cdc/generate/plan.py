@@ -21,6 +21,7 @@ NO_DIGITS = "the messages name no digits of its decimals"
 ONLY_NULLS = "no message has a value"
 BASE64_TEXTS = "its texts look like base64: bytes, or the decimals of a Debezium message without a schema"
 DOES_NOT_FIT = "a value does not fit the type that the source names"
+MORE_THAN_DOUBLE = "the source calls it a double, and its texts are those of a decimal"
 SCALES_DIFFER = "each value has a scale of its own"
 SHARDS_DIFFER = "the types of the shards differ"
 # The columns of a history that a current table does not have, as `cdc_history` names them.
@@ -41,6 +42,8 @@ class Column(_Part):
     # Why the type is a guess; None if the source or a route names it.
     guess: str | None = None
     is_of_route: bool = False
+    # The smallest type of the numbers that were read, without room for larger ones. It is not kept.
+    needs: str | None = Field(default=None, exclude=True)
 
     @property
     def shown_guess(self) -> str | None:

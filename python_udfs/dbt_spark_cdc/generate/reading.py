@@ -14,6 +14,7 @@ from dbt_spark_cdc.generate.ddl import Declared, Statement, declared, spark_type
 from dbt_spark_cdc.generate.plan import (
     BASE64_TEXTS,
     DOES_NOT_FIT,
+    MORE_THAN_DOUBLE,
     NO_DIGITS,
     NO_TYPE,
     ONLY_NULLS,
@@ -24,7 +25,16 @@ from dbt_spark_cdc.generate.plan import (
     differs_in_case,
     model_name,
 )
-from dbt_spark_cdc.generate.types import OF_OWN_SCALE, SHAPES, TEXT, Shapes, guessed, is_exact_number
+from dbt_spark_cdc.generate.types import (
+    DIGITS_OF_DOUBLE,
+    OF_OWN_SCALE,
+    SHAPES,
+    TEXT,
+    Shapes,
+    guessed,
+    is_exact_number,
+    needed,
+)
 from dbt_spark_cdc.inputs import Message
 from dbt_spark_cdc.macros import MacroLibrary
 from dbt_spark_cdc.message_text import STAR
@@ -116,6 +126,8 @@ class _Found(NamedTuple):
     candidates: list[tuple[str, str | None]]
     # The type that the source names, if it is one of Spark's.
     named: str | None
+    # The smallest decimal that holds the values, if they are numbers.
+    needs: str | None
 
 
 class Reader:
@@ -179,12 +191,13 @@ class Reader:
 
     def _note_rejected(self) -> None:
         for row in self.spark.sql(
-            f"select error.code, count(*) as n from {MESSAGES} "  # noqa: S608
-            "where error is not null group by all order by all"
+            "select error.code, count(*) as n, array_sort(collect_set(topic)) as topics "  # noqa: S608
+            f"from {MESSAGES} where error is not null group by error.code order by all"
         ).collect():
+            topics = f"{'topic' if len(row.topics) == 1 else 'topics'} {_shortened(row.topics)}"
             self.notices.append(
-                f"{row.n} of {len(self.read.messages)} messages are rejected with the error {row.code}; "
-                "spark-cdc decode shows those of a file, the dead letters show all."
+                f"{row.n} of {len(self.read.messages)} messages are rejected with the error {row.code}, "
+                f"of the {topics}; spark-cdc decode shows those of a file, the dead letters show all."
             )
 
     def _statements(self) -> dict[tuple[str | None, str], Declared]:
@@ -229,6 +242,9 @@ class Reader:
                     count(text) as values,
                     coalesce(max(length(regexp_extract(text, {WHOLE}, 1))), 0) as digits,
                     coalesce(max(length(regexp_extract(text, {FRACTIONAL}, 1))), 0) as scale,
+                    -- digits that count, and zeros at the end, which no double has
+                    coalesce(max(length(trim('0' from translate(text, '-.', '')))), 0) as significant,
+                    count_if(text rlike r'[.](?![0-9]{{6}}$)[0-9]+0$') > 0 as ends_with_zero,
                     -- a text that ends with = is hardly anything else
                     count(text) = count({bytes_}) and count_if(endswith(text, '=')) > 0 as is_base64,
                     {shapes}
@@ -259,8 +275,9 @@ class Reader:
                 _Found(
                     row.name,
                     row.source_type,
-                    list(_candidates(row, its.types.get(row.name.lower()))),
+                    list(_candidates(row, its.types.get(row.name.lower()), self.read.format)),
                     row.declarable,
+                    needed(_shapes(row)),
                 )
             )
         return found
@@ -295,7 +312,11 @@ class Reader:
             name = _name(table)
             table.columns = [
                 Column(
-                    name=c.name, type=c.candidates[0][0], source_type=c.source_type, guess=c.candidates[0][1]
+                    name=c.name,
+                    type=c.candidates[0][0],
+                    source_type=c.source_type,
+                    guess=c.candidates[0][1],
+                    needs=c.needs,
                 )
                 for c in found[name]
             ]
@@ -446,9 +467,23 @@ def _not_declarable(name: NAME) -> str | None:
     return None
 
 
-def _candidates(row: Row, of_statement: str | None) -> Iterator[tuple[str, str | None]]:
+def _shapes(row: Row) -> Shapes:
+    return Shapes(row["values"], {name: row[f"is_{name}"] for name in SHAPES}, row.digits, row.scale)
+
+
+def _is_decimal_sent_as_double(row: Row, format_: str) -> bool:
+    """Whether the texts of a double have digits that no double has.
+
+    17 digits say which double it is, and none is written with zeros after its fraction. The latter counts
+    only where the format sends decimals under that name: MySQL's own double(10,2) ends with zeros, too. So
+    does a double that DataWorks writes as a text, with six decimals.
+    """
+    return row.significant > DIGITS_OF_DOUBLE or (format_ == "dataworks" and row.ends_with_zero)
+
+
+def _candidates(row: Row, of_statement: str | None, format_: str) -> Iterator[tuple[str, str | None]]:
     """Yield the types that may be declared for a column, the best one first; the last one takes any text."""
-    shapes = Shapes(row["values"], {name: row[f"is_{name}"] for name in SHAPES}, row.digits, row.scale)
+    shapes = _shapes(row)
     guess, note = guessed(shapes), None
     has_own_scale = any(shapes.counts[name] for name in OF_OWN_SCALE)
     if row.source_type in WITH_OWN_SCALE and (has_own_scale or row["values"] == 0):
@@ -463,6 +498,8 @@ def _candidates(row: Row, of_statement: str | None) -> Iterator[tuple[str, str |
         guess = TEXT
     if row.source_type == WITHOUT_DIGITS and row.declarable == TEXT and is_exact_number(guess):
         yield guess, NO_DIGITS
+    if row.declarable == "double" and is_exact_number(guess) and _is_decimal_sent_as_double(row, format_):
+        yield guess, MORE_THAN_DOUBLE
     if row.declarable is not None:
         if of_statement is not None and _is_decimal_of_scale(of_statement, row.declarable):
             yield of_statement, None

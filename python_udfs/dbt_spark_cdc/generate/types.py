@@ -12,6 +12,8 @@ MOST_DIGITS = 38
 # Debezium's decimals with a scale in each value: NUMBER of Oracle, whose values are mostly whole, and numeric
 # of PostgreSQL, of which Spark's and Flink's own readers make the second type.
 OF_OWN_SCALE = ("decimal(38,0)", "decimal(38,18)")
+# Of the shortest text that names one double.
+DIGITS_OF_DOUBLE = 17
 # The digits of their largest values.
 INTEGERS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
 
@@ -56,6 +58,21 @@ def guessed(shapes: Shapes) -> str:
     if len(found) == 1 and found != {"decimal"}:
         return found.pop()
     return _decimal(shapes.digits, shapes.scale) if found <= {"bigint", "decimal"} else TEXT
+
+
+def needed(shapes: Shapes) -> str | None:
+    """Return the smallest decimal that holds every value seen; None if they are not all numbers.
+
+    >>> needed(Shapes(3, {"bigint": 1, "decimal": 2}, digits=3, scale=2))
+    'decimal(5,2)'
+    """
+    found = {shape for shape, count in shapes.counts.items() if count}
+    is_all_numbers = (
+        "decimal" in found and found <= {"bigint", "decimal"} and sum(shapes.counts.values()) == shapes.values
+    )
+    if not is_all_numbers or not 0 < shapes.digits + shapes.scale <= MOST_DIGITS:
+        return None
+    return f"decimal({shapes.digits + shapes.scale},{shapes.scale})"
 
 
 def _decimal(digits: int, scale: int) -> str:

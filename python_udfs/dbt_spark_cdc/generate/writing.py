@@ -22,6 +22,7 @@ from dbt_spark_cdc.decode import UsageError
 from dbt_spark_cdc.generate.files import project_files
 from dbt_spark_cdc.generate.plan import (
     DOES_NOT_FIT,
+    MORE_THAN_DOUBLE,
     ONLY_NULLS,
     SCALES_DIFFER,
     SHARDS_DIFFER,
@@ -32,7 +33,7 @@ from dbt_spark_cdc.generate.plan import (
     in_order,
     of_own_scale,
 )
-from dbt_spark_cdc.generate.types import holds, joined
+from dbt_spark_cdc.generate.types import TEXT, holds, joined
 
 STATE = "spark_cdc_plan.json"
 
@@ -153,6 +154,11 @@ def _merged_column(table: Table, old: Column, new: Column, notices: list[str]) -
         return new
     if new.guess == ONLY_NULLS:
         return old
+    if old.guess == MORE_THAN_DOUBLE and new.type == "double":
+        return old
+    if new.guess == MORE_THAN_DOUBLE and old.type == "double" and not old.is_of_route:
+        notices.append(f"{table.full_name}: its column {old.name} becomes {new.type}: {MORE_THAN_DOUBLE}.")
+        return new
     if old.is_of_route or (old.guess is None and new.guess is None):
         if not old.is_of_route and holds(new.type, old.type):
             return new
@@ -171,7 +177,14 @@ def _merged_column(table: Table, old: Column, new: Column, notices: list[str]) -
         if new.guess == SCALES_DIFFER:
             notices.append(_keeps(table, old, new))
         return old
+    if old.guess is not None and new.needs is not None and holds(old.type, new.needs):
+        return old
     type_ = joined(old.type, new.type)
+    if old.type != type_ == TEXT and new.guess not in (None, SHARDS_DIFFER):
+        notices.append(
+            f"{table.full_name}: its column {old.name} becomes a string, because these messages have values "
+            f"that do not fit {old.type}. To keep that type and reject such rows, let a route declare it."
+        )
     for column in sorted((new, old), key=lambda column: column.guess is not None):
         if column.type == type_:
             return column

@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized='cdc_view') }}
 {{ spark_cdc.dead_letters(
        messages=[ref('stg_crm__messages')],
        changes=[

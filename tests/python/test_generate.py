@@ -713,6 +713,13 @@ def test_decimals_of_debezium_without_a_schema_are_said(project: Path) -> None:
     changes = (project / "models/staging/erp/stg_erp__invoices_changes.sql").read_text()
     assert "-- a guess: total (its texts look like base64: bytes, or the decimals of a" in changes
     assert "'total': 'string'" in changes
+    routes(
+        project, "route: [{source-table: 'erp[.]invoices', columns: {total: 'decimal(20,4) from base64'}}]"
+    )
+    again = run(
+        project, messages, "--source", "erp", "--format", "debezium", "--routes", project / "routes.yml"
+    )
+    assert again.exit_code == 0 and "base64" not in again.stderr, again.output
 
 
 def test_names_in_other_letters_are_one_column(tmp_path: Path, library: Any) -> None:

@@ -173,7 +173,6 @@ class Reader:
             tables.append(table)
         self._check_names(tables)
         self._settle(tables, found)
-        self._note_base64(tables)
         return tables
 
     def _check_names(self, tables: list[Table]) -> None:
@@ -327,16 +326,6 @@ class Reader:
             if not pending:
                 return
 
-    def _note_base64(self, tables: list[Table]) -> None:
-        for table in tables:
-            names = [column.name for column in table.columns if column.guess == BASE64_TEXTS]
-            if names:
-                self.notices.append(
-                    f"{table.full_name}: the texts of {', '.join(names)} look like base64. If they are "
-                    "decimals, as Debezium writes them without a schema, let a route declare them: "
-                    "decimal(20,4) from base64, with the scale of the source."
-                )
-
     def _retype(self, table: Table, found: list[_Found], rejected: dict[NAME, list[str]]) -> bool:
         """Give columns that reject a value another type, or leave them out; True if more may follow."""
         is_left_out = self._settle_unread(table, found, rejected)
@@ -431,6 +420,18 @@ class Reader:
                     name = (row.database_name, row.schema_name, row.table_name)
                     details.setdefault(name, []).append(row.detail)
         return details
+
+
+def notices_of_base64(tables: Iterable[Table]) -> Iterator[str]:
+    """Yield a sentence for each table with texts that may be decimals of Debezium, unless a route says it."""
+    for table in tables:
+        names = [c.name for c in table.columns if c.guess == BASE64_TEXTS and not c.is_of_route]
+        if names:
+            yield (
+                f"{table.full_name}: the texts of {', '.join(names)} look like base64. If they are "
+                "decimals, as Debezium writes them without a schema, let a route declare them: "
+                "decimal(20,4) from base64, with the scale of the source."
+            )
 
 
 def _name(table: Table) -> NAME:

@@ -1364,6 +1364,8 @@ def test_topics_of_several_formats_get_a_messages_model_each(project: Path, tmp_
     done = run(project, file, "--source", "shop", "--routes", routes)
     assert done.exit_code == 2
     assert "route.0.source-table must match a table" in done.stderr
+    # Of both formats, with the names that a route matches.
+    assert "and the tables are shop.orders, shop.trees." in done.stderr
 
 
 def one_of_each(**values: str) -> str:

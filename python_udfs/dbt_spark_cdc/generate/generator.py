@@ -172,7 +172,15 @@ class Generator:
         known = [table for plan in self._plans_of_source() for table in plan.tables]
         for read, its in zip(reads, found, strict=True):
             routes = of_tables(self.routes, its, all_found)
-            tables = routed(routes, its, self.library, notices, known, is_noted=self.target.routes is None)
+            tables = routed(
+                routes,
+                its,
+                self.library,
+                notices,
+                known,
+                is_noted=self.target.routes is None,
+                of_all_formats=all_found,
+            )
             notices += notices_of_base64(tables)
             keep_keys_apart(tables)
             plan = self._planned(read, len(reads) == 1, plans, tables)

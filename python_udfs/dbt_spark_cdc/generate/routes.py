@@ -122,6 +122,7 @@ def routed(
     notices: list[str] | None = None,
     known: Sequence[Table] = (),
     is_noted: bool = False,
+    of_all_formats: Sequence[Table] = (),
 ) -> list[Table]:
     """Return the tables that get models, and add to `notices`; raises UsageError if a route cannot be met.
 
@@ -145,7 +146,7 @@ def routed(
             raise UsageError(
                 f"option --routes: route.{number}.source-table must match a table that no route before it "
                 f"takes; got `{route.source_table}`, and the tables are "
-                f"{', '.join(table.full_name for table in found) or 'none'}."
+                f"{', '.join(sorted({table.full_name for table in [*found, *of_all_formats]})) or 'none'}."
             )
         taken.update(map(id, its))
         before = [t for t in known if route.merges and t.model == route.sink_table and t.is_of_shards]

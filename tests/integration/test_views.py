@@ -109,3 +109,5 @@ def test_a_view_is_replaced_if_its_query_is_another_one(
 
     rebuilt = project.run("--full-refresh", "--select", "same").messages
     assert rebuilt == {"same": "created"}
+    built = project.run("--full-refresh", "--select", "current").messages
+    assert built == {"current": "3 row changes: 2 rows built, 1 rejected"}

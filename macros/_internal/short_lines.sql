@@ -54,7 +54,7 @@
     {%- endif -%}
     {%- set places = spark_cdc._places_to_break(parts) -%}
     {%- set group = places.longest_group -%}
-    {%- if group is not none and not places.branches and (parts[group].text | length - parts[group].ends | length) * 2 > text | length -%}
+    {%- if group is not none and not places.branches and places.length_of_group * 2 > text | length -%}
         {%- set begins = (parts[:group] | join(attribute='text') ~ parts[group].begins.text).strip(' ') -%}
         {%- if begins | length <= 110 -%}
             {{- return(spark_cdc._broken_group(parts, group, blanks)) -}}
@@ -91,8 +91,9 @@
     {%- for part in parts -%}
         {%- set place, text = loop.index0, part.text -%}
         {%- if part.inside is defined -%}
-            {%- if text | length - part.ends | length > at.length -%}
-                {%- set at.longest_group, at.length = place, text | length - part.ends | length -%}
+            {%- set length = text | length - part.ends | length -%}
+            {%- if length > at.length -%}
+                {%- set at.longest_group, at.length = place, length -%}
             {%- endif -%}
         {%- elif loop.first or loop.last -%}
         {%- elif text == ',' -%}
@@ -107,7 +108,7 @@
             {%- do places[text].append(place) -%}
         {%- endif -%}
     {%- endfor -%}
-    {{- return(dict(places, longest_group=at.longest_group)) -}}
+    {{- return(dict(places, longest_group=at.longest_group, length_of_group=at.length)) -}}
 {%- endmacro -%}
 
 {#- Lines of a list, of which two are one where they fit. -#}

@@ -79,6 +79,8 @@
     event_calls_python  the event is evaluated once, before all filters
     splits_updates      an update may be two messages
     names_table         a row or a truncate without a table is an error
+    doubles_may_be_decimals
+                        true if the format sends decimals, too, under the type that `cdc_type` knows as a double
     types_of_values     `column_types` are of the values in the message, as in a document, and not of the table's columns
 
     Two parts are expressions over the columns of a messages model:
@@ -170,7 +172,7 @@
     {{- return([
         'kind', 'kind_of_null', 'error_of_null', 'errors', 'event', 'event_calls_python', 'beside_event', 'nested', 'nested_in',
         'splits_updates', 'names_table', 'document', 'type_codes', 'statement', 'sequence_names',
-        'sql_dialect', 'ddl_action', 'types_of_values',
+        'sql_dialect', 'ddl_action', 'types_of_values', 'doubles_may_be_decimals',
     ] + spark_cdc._header_columns().keys() | list) -}}
 {%- endmacro -%}
 

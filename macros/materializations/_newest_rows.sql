@@ -22,7 +22,7 @@
     {%- set operations = spark_cdc._operations_in_place(table, read, new_changes, target_relation) -%}
     {#-
         A batch is one commit, so the keys are those of these changes. So many keys are not listed anyway; their number is
-        approximate, and by far less than a quarter.
+        approximate, and off by much less than a quarter.
     -#}
     {%- set has_many_keys = pending.key_count > 1.25 * spark_cdc._most_listed_keys() -%}
     {%- set is_read_once = pending.loaded_at and pending.are_last and pending.operations and (pending.key_list or has_many_keys) -%}

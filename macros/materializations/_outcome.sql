@@ -101,14 +101,13 @@
 {#- For a current or history table. `rows` is what its MERGE wrote, as `_rows_to_merge` returns it. -#}
 {%- macro _outcome_of_table(target_relation, read, is_first, rows) -%}
     {%- set pending = read.pending -%}
+    {%- set rejected = pending.count - pending.good if pending else 0 -%}
+    {%- set rejects = [rejected ~ ' rejected'] if rejected else [] -%}
     {%- if is_first -%}
         {#- answered from the metadata of the table that this run created -#}
         {%- set built = run_query(spark_cdc._step_of_outcome() ~ 'select count(*) from ' ~ target_relation).rows[0][0] | int -%}
         {%- set changes = spark_cdc._number_of(pending.count if pending else 0, 'row change') -%}
-        {%- set rejected = pending.count - pending.good if pending else 0 -%}
-        {{- return(
-            changes ~ ': ' ~ spark_cdc._number_of(built, 'row') ~ ' built' ~ (', ' ~ rejected ~ ' rejected' if rejected else '')
-        ) -}}
+        {{- return(changes ~ ': ' ~ ([spark_cdc._number_of(built, 'row') ~ ' built'] + rejects) | join(', ')) -}}
     {%- elif pending is none -%}
         {{- return('nothing new') -}}
     {%- endif -%}
@@ -120,11 +119,8 @@
     {%- else -%}
         {%- do parts.append(pending.good ~ ' merged' if rows else 'no row changes') -%}
     {%- endif -%}
-    {%- if pending.good is not none and pending.count > pending.good -%}
-        {%- do parts.append((pending.count - pending.good) ~ ' rejected') -%}
-    {%- endif -%}
     {%- set again = ', all of them read again' if read.condition == 'true' else '' -%}
-    {{- return(spark_cdc._number_of(pending.count, 'row change') ~ again ~ ': ' ~ parts | join(', ')) -}}
+    {{- return(spark_cdc._number_of(pending.count, 'row change') ~ again ~ ': ' ~ (parts + rejects) | join(', ')) -}}
 {%- endmacro -%}
 
 {#- From a query of outcome, code and rows: '15 read: 12 routed, 3 rejected (broken_json 2, unknown_op 1)'. -#}

@@ -1074,7 +1074,8 @@ def test_check_lists_what_is_stale_and_writes_nothing(project: Path, tmp_path: P
     assert stale.exit_code == 1
     assert f"changed: {CHANGES}\n" in stale.stdout and "new: models/marts/shop/sharded.sql\n" in stale.stdout
     for sentence in [
-        "decode shows those of a file, the dead letters show all.",
+        "1 of 4 messages are rejected with the error not_json, of the topic shop; spark-cdc decode shows those of a file, "
+        "the dead letters show all.",
         "left out a column of shop.orders_1: no model can declare 'a\\n'.",
         "left out a column of shop.orders_1: no model can declare '_cdc_x'.",
         "left out a column of shop.orders_1: dbt would run '{{ a }}'.",

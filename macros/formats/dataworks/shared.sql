@@ -122,6 +122,7 @@
         'schema_name': schema,
         'table_name': table,
         'names_table': true,
+        'doubles_may_be_decimals': true,
         'op': op,
         'committed_at': spark_cdc._dataworks_time(),
         'transaction_id': none,

@@ -266,17 +266,21 @@ class Reader:
             select *, {self.library.call("_declarable_type", "found")} as declarable
             from known order by {NAMES}, position, name
         """  # noqa: S608
+        has_decimals = bool(self._header["doubles_may_be_decimals"])
         found: dict[NAME, list[_Found]] = {}
         for row in self.spark.sql(query).collect():
             name = (row.database_name, row.schema_name, row.table_name)
             its = _of_table(statements, name)
+            shapes = Shapes(
+                row["values"], {shape: row[f"is_{shape}"] for shape in SHAPES}, row.digits, row.scale
+            )
             found.setdefault(name, []).append(
                 _Found(
                     row.name,
                     row.source_type,
-                    list(_candidates(row, its.types.get(row.name.lower()), self.read.format)),
+                    list(_candidates(row, shapes, its.types.get(row.name.lower()), has_decimals)),
                     row.declarable,
-                    needed(_shapes(row)),
+                    needed(shapes),
                 )
             )
         return found
@@ -468,23 +472,20 @@ def _not_declarable(name: NAME) -> str | None:
     return None
 
 
-def _shapes(row: Row) -> Shapes:
-    return Shapes(row["values"], {name: row[f"is_{name}"] for name in SHAPES}, row.digits, row.scale)
-
-
-def _is_decimal_sent_as_double(row: Row, format_: str) -> bool:
+def _is_decimal_sent_as_double(row: Row, has_decimals: bool) -> bool:
     """Whether the texts of a double have digits that no double has.
 
     17 digits say which double it is, and none is written with zeros after its fraction. The latter counts
-    only where the format sends decimals under that name: MySQL's own double(10,2) ends with zeros, too. So
+    only where the format sends decimals as doubles: MySQL's own double(10,2) ends with zeros, too. So
     does a double that DataWorks writes as a text, with six decimals.
     """
-    return row.significant > DIGITS_OF_DOUBLE or (format_ == "dataworks" and row.ends_with_zero)
+    return row.significant > DIGITS_OF_DOUBLE or (has_decimals and row.ends_with_zero)
 
 
-def _candidates(row: Row, of_statement: str | None, format_: str) -> Iterator[tuple[str, str | None]]:
+def _candidates(
+    row: Row, shapes: Shapes, of_statement: str | None, has_decimals: bool
+) -> Iterator[tuple[str, str | None]]:
     """Yield the types that may be declared for a column, the best one first; the last one takes any text."""
-    shapes = _shapes(row)
     guess, note = guessed(shapes), None
     has_own_scale = any(shapes.counts[name] for name in OF_OWN_SCALE)
     if row.source_type in WITH_OWN_SCALE and (has_own_scale or row["values"] == 0):
@@ -499,7 +500,11 @@ def _candidates(row: Row, of_statement: str | None, format_: str) -> Iterator[tu
         guess = TEXT
     if row.source_type == WITHOUT_DIGITS and row.declarable == TEXT and is_exact_number(guess):
         yield guess, NO_DIGITS
-    if row.declarable == "double" and is_exact_number(guess) and _is_decimal_sent_as_double(row, format_):
+    if (
+        row.declarable == "double"
+        and is_exact_number(guess)
+        and _is_decimal_sent_as_double(row, has_decimals)
+    ):
         yield guess, MORE_THAN_DOUBLE
     if row.declarable is not None:
         if of_statement is not None and _is_decimal_of_scale(of_statement, row.declarable):

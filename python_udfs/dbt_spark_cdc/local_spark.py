@@ -86,7 +86,7 @@ def _start(folder: Path, size: int) -> SparkSession:
     log4j.write_text(LOG4J, encoding="utf-8")
     java = [f"-Dlog4j2.configurationFile={log4j}", f"-Djava.io.tmpdir={folder}"]
     if size < SMALL:
-        java += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+        java += ["-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m", "-XX:+UseSerialGC"]
     settings = {
         "spark.app.name": "spark-cdc",
         "spark.driver.memory": os.environ.get("SPARK_CDC_DRIVER_MEMORY", "3g"),

@@ -262,7 +262,11 @@ def test_the_tutorial_works_as_a_user_types_it(new_project: Callable[..., Projec
             ],
             cwd=project.folder,
             # Processes of a few seconds: what Java compiles further is not run often enough to pay.
-            env=users | {"HOME": str(home), "SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"},
+            env=users
+            | {
+                "HOME": str(home),
+                "SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC",
+            },
             capture_output=True,
             text=True,
             check=False,

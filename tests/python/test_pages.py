@@ -195,6 +195,14 @@ def test_each_language_links_to_the_other_and_stays_in_its_own(page: Path) -> No
     assert [name_of(file) for file, _ in links_of(page) if file in translated] == []
 
 
+def test_a_profile_for_short_runs_keeps_the_room_for_compiled_code() -> None:
+    """Java reserves 48 MB with the first option alone: a run of eight models filled them, and Spark stopped."""
+    texts = [*PAGES, *REPOSITORY.glob("*/profiles.yml"), *REPOSITORY.glob("*/*/profiles.yml")]
+    lines = [line for text in texts for line in text_of(text).splitlines() if "extraJavaOptions" in line]
+    short = [line for line in lines if "-XX:TieredStopAtLevel=1" in line]
+    assert short and [line for line in short if "-XX:ReservedCodeCacheSize=2" not in line] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_block_of_code_can_be_parsed(page: Path) -> None:
     for language, code in BLOCK.findall(text_of(page)):

@@ -106,7 +106,7 @@ def output(folder: Path) -> dict[str, Any]:
             "spark.sql.shuffle.partitions": "2",
             "spark.sql.warehouse.dir": str(folder / "warehouse"),
             "spark.hadoop.javax.jdo.option.ConnectionURL": metastore,
-            "spark.driver.extraJavaOptions": f"-XX:TieredStopAtLevel=1 -Dderby.stream.error.file={folder / 'derby.log'}",
+            "spark.driver.extraJavaOptions": f"-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -Dderby.stream.error.file={folder / 'derby.log'}",
         },
     }
 

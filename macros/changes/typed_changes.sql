@@ -41,40 +41,46 @@
         {%- endif -%}
     {%- endfor -%}
     {%- set unfit_detail = "concat_ws(', ', " ~ (['unfit'] + scales) | join(', ') ~ ')' if scales else 'unfit' -%}
-{#- A second level of lambdas would be one walk too many (decision 0032), so a format with plain texts casts none. -#}
+{%- set castable = spark_cdc._castable_columns(fmt, columns, time_zone) %}
 {%- set plain_text = fmt.plain_text(columns, fmt.dialect) if rows.plain_text %}
-{%- set castable = [] if plain_text else spark_cdc._castable_columns(fmt, columns, time_zone) %}
-{%- set in_texts = columns if plain_text else castable %}
+{%- set both, of_row, of_before = 'array(image, before)', 'image', 'before' %}
 {%- if plain_text -%}
-{{ spark_cdc._plain_changes(source, fmt.may_not_be_plain(columns), plain_text) }}
+{{ spark_cdc._with_other_texts(
+    'plain_changes', source, both, 'plain_texts', fmt.may_not_be_plain(columns, fmt.dialect), plain_text
+) }}
 
-{% elif castable -%}
+{% set source, both, of_row, of_before = 'plain_changes', 'plain_texts', 'plain_texts[0]', 'plain_texts[1]' %}
+{%- endif -%}
+{%- if castable -%}
 -- a text that a cast would bend becomes U+FFFD, which no cast reads
-{{ spark_cdc._plain_changes(
+{{ spark_cdc._with_other_texts(
+    'castable_changes',
     source,
-    'not (' ~ spark_cdc._all_are_castable(castable, time_zone) | indent(4) ~ ')',
+    both,
+    'texts',
+    'not (' ~ spark_cdc._all_are_castable(castable, time_zone, [of_row, of_before]) | indent(4) ~ ')',
     spark_cdc._castable_text(castable, time_zone)
 ) }}
 
-{% endif -%}
+{% set source = 'castable_changes' %}
+{%- endif -%}
 -- in structs, because a column of the source may have any name, also one that is used here
 typed_rows as (
 
     select
         *,
-        {%- for row, texts, typed_row, message in [
-            ('image', 'texts[0]', 'typed_row', 'value'), ('before', 'texts[1]', 'typed_before', message_before),
+        {%- for text_of, castable_text_of, typed_row, message in [
+            (of_row, 'texts[0]', 'typed_row', 'value'), (of_before, 'texts[1]', 'typed_before', message_before),
         ] %}
         named_struct(
             {%- for column in columns %}
-            {%- set text = spark_cdc._text_in(texts if column in in_texts else row, column) %}
-            {%- set typed = spark_cdc._cast(text, column) if column in castable
-                else spark_cdc._decoded(fmt, text, column, time_zone, message) %}
+            {%- set typed = spark_cdc._cast(spark_cdc._text_in(castable_text_of, column), column) if column in castable
+                else spark_cdc._decoded(fmt, spark_cdc._text_in(text_of, column), column, time_zone, message) %}
             {{ column.literal }}, {{ typed | indent(12) }}{{ ',' if not loop.last }}
             {%- endfor %}
         ) as {{ typed_row }}{{ ',' if not loop.last }}
         {%- endfor %}
-    from {{ 'plain_changes' if in_texts else source }}
+    from {{ source }}
 
 ),
 
@@ -197,19 +203,20 @@ typed_changes as (
 {%- endmacro -%}
 
 {#-
-    The CTE `plain_changes`: changes with `texts`, the row and the row before, in which a value has another text if `condition` is
-    true: `text`, in SQL over `name` and `text`. The rule is long, so it is written once for both.
+    A CTE with one more column: the row and the row before, in which values have another text. `text` says which, in SQL over
+    `name` and `text` of a value. It is long, so it stands here once for both rows, and only the changes for which `condition` is
+    true are read by it.
 -#}
-{%- macro _plain_changes(source, condition, text) -%}
-plain_changes as (
+{%- macro _with_other_texts(cte, source, texts, other_texts, condition, text) -%}
+{{ cte }} as (
 
     select
         *,
         case
             when {{ condition | indent(12) }}
-                then transform(array(image, before), row -> transform_values(row, (name, text) -> {{ text | indent(16) }}))
-            else array(image, before)
-        end as texts
+                then transform({{ texts }}, row -> transform_values(row, (name, text) -> {{ text | indent(16) }}))
+            else {{ texts }}
+        end as {{ other_texts }}
     from {{ source }}
 
 ),

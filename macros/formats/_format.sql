@@ -54,7 +54,7 @@
     `<format>_value(text, column, time_zone, dialect)`
                   SQL of a value of the declared type, from the text that the format writes: mostly `value` with an encoding of
                   the format's own
-    `<format>_may_not_be_plain(columns)`, `<format>_plain_text(columns, dialect)`
+    `<format>_may_not_be_plain(columns, dialect)`, `<format>_plain_text(columns, dialect)`
                   only of a format whose rows have `plain_text`: a condition on a change, and SQL over `text` and `name` that makes
                   the text of a column plain
 

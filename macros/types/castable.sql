@@ -44,8 +44,8 @@
     {{- return(none) -}}
 {%- endmacro -%}
 
-{#- Condition on a change: a cast reads each text of these columns exactly, in the row and in the row before. -#}
-{%- macro _all_are_castable(columns, time_zone) -%}
+{#- Condition on a change: a cast reads each text of these columns exactly, in these `rows` of it. -#}
+{%- macro _all_are_castable(columns, time_zone, rows=('image', 'before')) -%}
     {%- set by_pattern, conditions = {}, [] -%}
     {%- for column in columns -%}
         {%- set pattern = spark_cdc._castable(column, time_zone).pattern -%}
@@ -53,7 +53,7 @@
     {%- endfor -%}
     {%- for pattern, columns in by_pattern.items() -%}
         {%- set texts = [] -%}
-        {%- for row in ['image', 'before'] -%}
+        {%- for row in rows -%}
             {%- for column in columns -%}
                 {%- do texts.append(spark_cdc._text_in(row, column)) -%}
             {%- endfor -%}

@@ -47,28 +47,31 @@
 
 {#- base64 of a two's complement big-endian integer of up to 16 bytes (Kafka Connect's Decimal) -> decimal(38,0). -#}
 {%- macro _big_endian_integer(text) -%}
-    {#- Of a negative number the complement is read, -1 minus the number: it is not negative and never exceeds 38 digits. -#}
-    {%- set magnitude -%}
-        case
-            when length(digits) not between 2 and 32 then null
-            when digits < '8' then lpad(digits, 32, '0')
-            else translate(lpad(digits, 32, 'F'), '0123456789ABCDEF', 'FEDCBA9876543210')
-        end
-    {%- endset -%}
+    {{- return(spark_cdc._let(
+        'digits', 'hex(' ~ spark_cdc.decode_binary(text, 'base64') ~ ')', spark_cdc._integer_of_digits('digits')
+    )) -}}
+{%- endmacro -%}
+
+{#- The same of its hexadecimal digits, in capitals. -#}
+{%- macro _integer_of_digits(digits) -%}
+    {#- Of a negative number each word is read as its distance to -1, so that no part exceeds the whole, which may have 38 digits. -#}
     {%- set words = [] -%}
-    {%- for word in ['left(magnitude, 16)', 'right(magnitude, 16)'] -%}
-        {%- do words.append("cast(concat(if(digits < '8', '', '-'), conv(" ~ word ~ ', 16, 10)) as decimal(20,0))') -%}
+    {%- for side in ['left', 'right'] -%}
+        {%- do words.append(
+            'cast(conv(' ~ side ~ '(lpad(' ~ digits ~ ', 32, if(' ~ digits ~ " < '8', '0', 'F')), 16), 16, 10) as decimal(20,0)) - if("
+            ~ digits ~ " < '8', 0BD, 18446744073709551615BD)"
+        ) -%}
     {%- endfor -%}
     {#- 16 bytes may hold more than 38 digits. -#}
     {%- set integer -%}
-        try_add(
-            try_multiply({{ words[0] }}, 18446744073709551616BD),
-            {{ words[1] }} - if(digits < '8', 0BD, 1BD)
-        )
+        case
+            when length({{ digits }}) between 2 and 32 then try_add(
+                try_multiply({{ words[0] }}, 18446744073709551616BD),
+                {{ words[1] }} - if({{ digits }} < '8', 0BD, 1BD)
+            )
+        end
     {%- endset -%}
-    {{- return(spark_cdc._let(
-        'digits', "hex(" ~ spark_cdc.decode_binary(text, 'base64') ~ ")", spark_cdc._let('magnitude', magnitude, integer)
-    )) -}}
+    {{- return(integer) -}}
 {%- endmacro -%}
 
 {#-

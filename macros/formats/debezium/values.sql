@@ -36,12 +36,7 @@
     {%- elif column.family == 'decimal' and column.encoding == 'base64' -%}
         {{- return(spark_cdc.value(text, dict(column, encoding='text'), time_zone)) -}}
     {%- endif -%}
-    {%- set value = spark_cdc.value(text, column, time_zone) -%}
-    {%- set is_no_value = spark_cdc._debezium_is_no_value(text) -%}
-    {%- if not is_no_value or dialect == 'cloudcanal' or column.family not in ['string', 'variant'] -%}
-        {{- return(value) -}}
-    {%- endif -%}
-    {{- return('case when not ' ~ is_no_value ~ ' then ' ~ value ~ ' end') -}}
+    {{- return(spark_cdc.value(text, column, time_zone)) -}}
 {%- endmacro -%}
 
 {#- Condition: the text matches the project's pattern for no value, such as Java's print of an object that has no text. -#}
@@ -54,7 +49,7 @@
     Condition on a change: a text of it may not be plain. Without a schema only an object may not be, or a text of digits in
     quotes, which may be base64. For bytes, and for a decimal from base64, each text may be a number without quotes.
 -#}
-{%- macro default__debezium_may_not_be_plain(columns) -%}
+{%- macro default__debezium_may_not_be_plain(columns, dialect) -%}
     {%- for column in columns if spark_cdc._is_bytes(column) -%}
         {{- return('true') -}}
     {%- endfor -%}
@@ -67,27 +62,40 @@
     {%- for type in types -%}
         {%- do last_names.append(type.split('.') | last) -%}
     {%- endfor -%}
-    {%- set numbers, has_dates = [], columns | selectattr('family', 'equalto', 'date') | list | length > 0 -%}
-    {%- for column in columns if column.family not in ['string', 'variant', 'timestamp', 'timestamp_ntz'] -%}
-        {%- do numbers.extend([spark_cdc._text_in('image', column), spark_cdc._text_in('before', column)]) -%}
+    {%- set all_texts, texts, numbers = [], [], [] -%}
+    {%- for column in columns -%}
+        {%- set of_column = [spark_cdc._text_in('image', column), spark_cdc._text_in('before', column)] -%}
+        {%- do all_texts.extend(of_column) -%}
+        {%- if column.family in ['string', 'variant'] -%}
+            {%- do texts.extend(of_column) -%}
+        {%- elif column.family not in ['timestamp', 'timestamp_ntz'] -%}
+            {%- do numbers.extend(of_column) -%}
+        {%- endif -%}
     {%- endfor -%}
-    {%- set in_quotes = "contains(value, concat('\"', text, '\"')) or contains(key, concat('\"', text, '\"'))" -%}
+    {%- set has_dates = columns | selectattr('family', 'equalto', 'date') | list | length > 0 -%}
     {%- set conditions = [
         'size(column_types) > 0' if has_dates else
             "array_join(map_values(column_types), ' ') rlike r'(?:^|[ .])(?:(?:" ~ last_names | unique | join('|')
             ~ ")(?![A-Za-z])|Structured|Iso)'",
         'size(headers) > 0',
         "contains(value, '\\\\u00')",
-        "exists(map_values(image), text -> startswith(text, '{'))",
-        "exists(map_values(before), text -> startswith(text, '{'))",
+        "contains(concat_ws('|', '', " ~ all_texts | join(', ') ~ "), '|{')",
     ] -%}
     {%- if numbers -%}
+        {#- The lambda is slow: first one search over all of them. -#}
+        {%- set digits = '[-+0-9eE]++' if has_dates else '(?:[-+0-9eE]{4})++' -%}
         {%- do conditions.append(
-            'exists(array(' ~ numbers | join(', ') ~ '), text -> ' ~ ('' if has_dates else 'octet_length(text) % 4 = 0 and ')
-            ~ "text rlike '^(?:[-+0-9eE]+|true)$' and (" ~ in_quotes ~ '))'
+            "concat_ws('|', '', " ~ numbers | join(', ') ~ ", '') rlike '[|](?:" ~ digits ~ "|true)[|]'\n    and exists(array("
+            ~ numbers | join(', ') ~ "), text -> text rlike '^(?:" ~ digits ~ "|true)$'\n        and "
+            ~ "(contains(value, concat('\"', text, '\"')) or contains(key, concat('\"', text, '\"'))))"
         ) -%}
     {%- endif -%}
-    {{- return(conditions | join('\n                or ')) -}}
+    {%- if dialect != 'cloudcanal' -%}
+        {%- for text in texts if spark_cdc._debezium_is_no_value(text) -%}
+            {%- do conditions.append(spark_cdc._debezium_is_no_value(text)) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {{- return(conditions | join('\nor ')) -}}
 {%- endmacro -%}
 
 {#-
@@ -95,33 +103,45 @@
     that is not certain becomes U+FFFD, which no type reads. Columns that are read alike share one branch.
 -#}
 {%- macro default__debezium_plain_text(columns, dialect) -%}
-    {%- set groups, bytes = {}, [] -%}
+    {%- set groups, bytes, texts = {}, [], [] -%}
+    {%- set is_no_value = spark_cdc._debezium_is_no_value('text') if dialect != 'cloudcanal' -%}
     {%- for column in columns -%}
         {%- if spark_cdc._is_bytes(column) -%}
             {%- do bytes.append(column.name) -%}
+        {%- elif column.family in ['string', 'variant'] -%}
+            {%- do texts.append(column.name) -%}
         {%- endif -%}
         {%- set plain = spark_cdc._debezium_plain_text_of(column, columns, dialect) -%}
         {%- if plain -%}
             {%- do groups.setdefault(plain, []).append(column.name) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- if not groups -%}
+    {%- if not groups and not (texts and is_no_value) -%}
         {{- return(none) -}}
     {%- endif -%}
     {%- set branches -%}
         case
             when text is null then null
+            {%- if texts and is_no_value %}
+            when name in ({{ spark_cdc._literals(texts) }}) and {{ is_no_value }} then '\uFFFD'
+            {%- endif %}
+            {%- for condition, plain in spark_cdc._debezium_numbers_of_bytes(columns, dialect).items() %}
+            when {{ condition | indent(16) }}
+                then coalesce({{ plain | indent(16) }}, '\uFFFD')
+            {%- endfor %}
             {%- for plain, names in groups.items() %}
             when name in ({{ spark_cdc._literals(names) }}) then coalesce({{ spark_cdc._outdented(plain) | indent(12) }}, '\uFFFD')
             {%- endfor %}
             else text
         end
     {%- endset -%}
-    {{- return(spark_cdc._let('type', "coalesce(column_types[name], '')", spark_cdc._let(
-        'name_pattern', spark_cdc._debezium_name_patterns(columns) ~ '[name]', spark_cdc._let(
-            'is_bare', spark_cdc._debezium_is_bare(bytes), branches
+    {%- set known -%}
+        named_struct(
+            'type', coalesce(column_types[name], ''),
+            'is_bare', {{ spark_cdc._outdented(spark_cdc._debezium_is_bare(bytes, dialect)) | indent(12) }}
         )
-    ))) -}}
+    {%- endset -%}
+    {{- return(spark_cdc._let('known', known, branches)) -}}
 {%- endmacro -%}
 
 {#- The semantic types whose values are written in one of these encodings. -#}
@@ -166,37 +186,38 @@
 {%- endmacro -%}
 
 {#-
-    SQL over `text`, `name`, `type` (the semantic type, or ''), `name_pattern` and `is_bare`; NULL stands for U+FFFD. None for a
-    column whose text is always plain.
+    SQL over `text`, `name`, `known.type` (the semantic type, or '') and `known.is_bare` (see `_debezium_is_bare`); NULL stands for
+    U+FFFD. None for a column whose text is always plain.
 -#}
 {%- macro _debezium_plain_text_of(column, columns, dialect) -%}
     {%- set family, encoding = column.family, column.encoding -%}
     {%- set is_time = family in ['date', 'timestamp', 'timestamp_ntz'] -%}
-    {%- set is_decimal = spark_cdc._debezium_is_decimal('type') -%}
+    {%- set is_decimal = spark_cdc._debezium_is_decimal('known.type') -%}
     {%- if family == 'binary' and encoding is none -%}
         {#- binary.handling.mode writes base64 and hexadecimal alike as `string`, and any other text may be base64. -#}
-        {{- return("case when type in ('', 'bytes', 'io.debezium.data.Bits') and not is_bare then text end") -}}
+        {{- return("case when known.type in ('', 'bytes', 'io.debezium.data.Bits') and not known.is_bare then text end") -}}
     {%- elif family == 'binary' -%}
-        {{- return('case when not is_bare then text end') -}}
+        {{- return('case when not known.is_bare then text end') -}}
     {%- elif encoding in ['bits', 'big_endian_bits'] -%}
-        {{- return('case when not ' ~ is_decimal ~ ' and not is_bare then text end') -}}
+        {{- return('case when not ' ~ is_decimal ~ ' and not known.is_bare then text end') -}}
     {%- elif family == 'decimal' and encoding in [none, 'base64'] -%}
-        {{- return(spark_cdc._debezium_decimal(column, dialect)) -}}
+        {{- return(spark_cdc._debezium_plain_decimal(column, dialect)) -}}
     {%- elif encoding is not none and dialect == 'cloudcanal' -%}
         {#- CloudCanal's values are texts. -#}
         {{- return(none) -}}
     {%- elif spark_cdc._debezium_types_against(encoding) -%}
         {#- The declaration contradicts the schema: one of the two is wrong. -#}
-        {{- return('case when type not in (' ~ spark_cdc._literals(spark_cdc._debezium_types_against(encoding)) ~ ') then text end') -}}
+        {%- set against = spark_cdc._literals(spark_cdc._debezium_types_against(encoding)) -%}
+        {{- return('case when known.type not in (' ~ against ~ ') then text end') -}}
     {%- elif encoding is not none -%}
         {{- return(none if is_time or family == 'string' else
-            'case when octet_length(text) % 4 <> 0 or not ' ~ is_decimal ~ ' or is_bare then text end') -}}
+            'case when octet_length(text) % 4 <> 0 or not ' ~ is_decimal ~ ' or known.is_bare then text end') -}}
     {%- elif is_time -%}
         {{- return(spark_cdc._debezium_plain_time(family) if dialect != 'cloudcanal' else none) -}}
     {%- elif family == 'string' -%}
         {{- return(spark_cdc._debezium_plain_string(dialect)) -}}
     {%- elif family in ['boolean', 'tinyint', 'smallint', 'int', 'bigint', 'float', 'double'] -%}
-        {{- return(spark_cdc._debezium_plain_number(columns, dialect)) -}}
+        {{- return(spark_cdc._debezium_plain_number(dialect)) -}}
     {%- endif -%}
     {{- return(none) -}}
 {%- endmacro -%}
@@ -205,24 +226,12 @@
     The text of bytes has a length that is a multiple of four: other numbers are read whatever their type. Without a schema, a
     text with a character that base64 never has is not bytes; the converter writes that number as `Infinity`.
 -#}
-{%- macro _debezium_plain_number(columns, dialect) -%}
-    {%- set plain_columns = columns | selectattr('encoding', 'none') | list -%}
-    {%- set bigints = plain_columns | selectattr('family', 'equalto', 'bigint') | map(attribute='name') | list -%}
-    {%- set whole = plain_columns | selectattr('family', 'in', ['tinyint', 'smallint', 'int', 'bigint']) | map(attribute='name') | list -%}
-    {%- set untyped = 'false' if dialect == 'cloudcanal' else "text <> 'Infinity' and not text rlike '[.-]'" -%}
+{%- macro _debezium_plain_number(dialect) -%}
     {%- set plain -%}
         case
-            {%- if whole and dialect != 'cloudcanal' %}
-            when startswith(text, '{') and name in ({{ spark_cdc._literals(whole) }})
-                then {{ spark_cdc._debezium_whole_number() | indent(16) }}
-            {%- endif %}
-            when octet_length(text) % 4 <> 0 or is_bare then text
-            when type = '' and not ({{ untyped }}) then text
-            when type not in ('', 'bytes', 'io.debezium.data.Bits') and not {{ spark_cdc._debezium_is_decimal('type') }} then text
-            {%- if bigints %}
-            when type = 'io.debezium.data.Bits' and is_bare = false and name in ({{ spark_cdc._literals(bigints) }})
-                then {{ spark_cdc._unsigned_integer('text', 'bits') }}
-            {%- endif %}
+            when octet_length(text) % 4 <> 0 or known.is_bare then text
+            when known.type = ''{{ " and (text = 'Infinity' or text rlike '[.-]')" if dialect != 'cloudcanal' }} then text
+            when {{ spark_cdc._debezium_is_no_bytes('known.type') }} then text
         end
     {%- endset -%}
     {{- return(plain) -}}
@@ -232,17 +241,18 @@
 {%- macro _debezium_plain_time(family) -%}
     {%- set days = spark_cdc._literals(spark_cdc._debezium_types_of(['days'])) -%}
     {%- set epochs = spark_cdc._literals(spark_cdc._debezium_types_of(['milliseconds', 'microseconds', 'nanoseconds'])) -%}
-    {%- set midnight = spark_cdc._date_at_midnight(spark_cdc._clock_of_microseconds(spark_cdc._debezium_microseconds('text', 'type'))) -%}
+    {%- set microseconds = spark_cdc._debezium_microseconds('text', 'known.type') -%}
+    {%- set midnight = spark_cdc._date_at_midnight(spark_cdc._clock_of_microseconds(microseconds)) -%}
     {%- set plain -%}
         case
-            when startswith(text, '{') or startswith(type, 'io.debezium.time.Structured') then {# -#}
-                case when type rlike r'^(?:io\.debezium\.time\.Structured|\z)' then {# -#}
+            when startswith(text, '{') or startswith(known.type, 'io.debezium.time.Structured') then {# -#}
+                case when known.type rlike r'^(?:io\.debezium\.time\.Structured|\z)' then {# -#}
                     {{ spark_cdc._debezium_structured_time('text', family) }} end
-            when type in ('io.debezium.time.IsoDate', 'io.debezium.time.IsoTimestamp') then rtrim('Z', text)
+            when known.type in ('io.debezium.time.IsoDate', 'io.debezium.time.IsoTimestamp') then rtrim('Z', text)
             {%- if family == 'date' %}
-            when type in ({{ epochs }}) then cast({{ midnight }} as string)
-            when not text rlike r'^[+-]?[0-9]+\z' then case when type not in ({{ days }}) then text end
-            when type in ({{ days }}) or type = '' and is_bare then text
+            when known.type in ({{ epochs }}) then cast({{ midnight }} as string)
+            when not text rlike r'^[+-]?[0-9]+\z' then case when known.type not in ({{ days }}) then text end
+            when known.type in ({{ days }}) or known.type = '' and known.is_bare then text
             {%- else %}
             else text
             {%- endif %}
@@ -258,15 +268,16 @@
     {%- set nanoseconds = spark_cdc._literals(spark_cdc._debezium_types_of(['time_nanoseconds'])) -%}
     {%- set times = [milliseconds, microseconds, nanoseconds] | join(', ') -%}
     {%- if dialect == 'cloudcanal' -%}
-        {{- return('case when not type in (' ~ times ~ ") or contains(text, ':') then text end") -}}
+        {{- return('case when not known.type in (' ~ times ~ ") or contains(text, ':') then text end") -}}
     {%- endif -%}
-    {%- set per_second = 'case when type in (' ~ milliseconds ~ ') then 1000L when type in (' ~ microseconds
+    {%- set per_second = 'case when known.type in (' ~ milliseconds ~ ') then 1000L when known.type in (' ~ microseconds
         ~ ') then 1000000L else 1000000000L end' -%}
     {%- set plain -%}
         case
-            when type in ({{ times }}) then {{ spark_cdc._time_of_day('text', per_second) }}
+            when known.type in ({{ times }}) then {{ spark_cdc._time_of_day('text', per_second) }}
             {{ spark_cdc._debezium_structured_time_of_day() }}
-            when octet_length(text) % 4 = 0 and {{ spark_cdc._debezium_is_decimal('type') }} then case when is_bare then text end
+            when octet_length(text) % 4 = 0 and {{ spark_cdc._debezium_is_decimal('known.type') }}
+                then case when known.is_bare then text end
             else text
         end
     {%- endset -%}
@@ -332,7 +343,7 @@
 {#-
     `when ... then ...` for a column declared as string: the time of day as databases print it, followed by its offset if it has
     one. Without the schema an object with exactly these fields is one; a text that holds such an object is not. NULL if nothing
-    is certain: the message has both under the column's name, or the schema names the type and the value is not one.
+    is certain: the message has both as values of the column, or the schema names the type and the value is not one.
 -#}
 {%- macro _debezium_structured_time_of_day() -%}
     {%- set seconds = 'abs(structured.offsetSeconds)' -%}
@@ -347,15 +358,11 @@
         ~ 'and structured.zoneId is null' -%}
     {%- set is_sound = is_time ~ ' and ' ~ spark_cdc._debezium_structured_clock() ~ ' and (structured.hour < 24 or structured.minute = 0 '
         ~ 'and structured.second = 0 and ' ~ fraction ~ ' = 0) and coalesce(' ~ seconds ~ ' <= 64800, true)' -%}
-    {%- set is_structured = "type rlike r'^io\\.debezium\\.time\\.Structured(?:Zoned)?Time(?!stamp)'" -%}
-    {%- set texts = "concat_ws(' ', value, key)" -%}
-    {%- set name = "concat('\"', name_pattern, r'\"\\s*+:\\s*+" -%}
-    {%- set is_text = 'not coalesce(' ~ is_time ~ ' and ' ~ texts ~ ' rlike ' ~ name ~ "\\{'), false)" -%}
-    {%- set may_be_text = texts ~ ' rlike ' ~ name ~ "\"')" -%}
-    {%- set value = 'case when not is_typed and ' ~ is_text ~ ' then text when (is_typed or not ' ~ may_be_text ~ ') and '
-        ~ is_sound ~ ' then ' ~ clock ~ ' end' -%}
+    {%- set is_structured = "known.type rlike r'^io\\.debezium\\.time\\.Structured(?:Zoned)?Time(?!stamp)'" -%}
+    {%- set value = 'case when not is_typed and (not (' ~ is_time ~ ') or not known.is_bare) then text '
+        ~ 'when (is_typed or known.is_bare) and ' ~ is_sound ~ ' then ' ~ clock ~ ' end' -%}
     {{- return(
-        'when ' ~ is_structured ~ " or startswith(text, '{\"') and type = '' and contains(text, '\"hour\":') then "
+        'when ' ~ is_structured ~ " or startswith(text, '{\"') and known.type = '' and contains(text, '\"hour\":') then "
         ~ spark_cdc._let('structured', spark_cdc._debezium_structured_fields('text'), value | replace('is_typed', is_structured))
     ) -}}
 {%- endmacro -%}
@@ -363,6 +370,11 @@
 {#- The scale follows the name in parentheses. -#}
 {%- macro _debezium_is_decimal(type) -%}
     {{- return('startswith(' ~ type ~ ", 'org.apache.kafka.connect.data.Decimal')") -}}
+{%- endmacro -%}
+
+{#- The schema names a type whose values are no bytes. -#}
+{%- macro _debezium_is_no_bytes(type) -%}
+    {{- return(type ~ " not in ('', 'bytes', 'io.debezium.data.Bits') and not " ~ spark_cdc._debezium_is_decimal(type)) -}}
 {%- endmacro -%}
 
 {%- macro _debezium_scale(type) -%}
@@ -382,111 +394,167 @@
 {%- endmacro -%}
 
 {#-
-    True if the `text` of the column `name` is a number or `true` and has no quotes in the message; false for another text; NULL
-    if that is not certain, because base64 may be either. The search covers every value after the column's name, in all texts
-    that a row may come from. It is not certain if a text occurs both with and without quotes, or a number next to a text with an
-    escape.
+    True if the `text` of the column `name` has no quotes in the message, as a number, `true` and an object have none; false for
+    another text. Only a text that may be base64, or that may be an object, is looked up. NULL if that is not certain: of the rows
+    that the message may have the column in, its Kafka key included, one has it with quotes and one without; or the same number is
+    under the same name elsewhere, in the header of the old key or inside of a value.
 -#}
-{%- macro _debezium_is_bare(bytes) -%}
+{%- macro _debezium_is_bare(bytes, dialect) -%}
+    {%- set rows = [] -%}
+    {%- for path in (['$', '$.payload'] if dialect == 'flat' else ['$.before', '$.after', '$.payload.before', '$.payload.after']) -%}
+        {%- do rows.append("try_variant_get(try_parse_json(value), '" ~ path ~ "', 'map<string,variant>')") -%}
+    {%- endfor -%}
+    {%- for path in ['$', '$.payload'] -%}
+        {%- do rows.append("try_variant_get(try_parse_json(key), '" ~ path ~ "', 'map<string,variant>')") -%}
+    {%- endfor -%}
     {%- set texts = "concat_ws(' ', value, key, " ~ spark_cdc._debezium_old_key() ~ ')' -%}
-    {%- set pattern = "concat('\"', name_pattern, r'\"\\s*+:\\s*+(\"[^\"\\\\]*+[\"\\\\]|[-+.0-9A-Za-z]++)')" -%}
-    {%- set may_be_text = "(array_contains(found, concat('\"', text, '\"')) or contains(array_join(found, ''), '\\\\'))" -%}
-    {%- set certain = spark_cdc._let(
-        'found', 'regexp_extract_all(' ~ texts ~ ', ' ~ pattern ~ ', 1)',
-        'case when array_contains(found, text) <> ' ~ may_be_text ~ ' then array_contains(found, text) end'
-    ) -%}
+    {#- Both 'true' and 'false' in one text are no boolean. -#}
+    {%- set looked_up -%}
+        try_cast(array_join(array_distinct(concat(
+            transform(
+                array(
+                    {{ rows | join(',\n') | indent(20) }}
+                ),
+                row -> nullif(schema_of_variant(row[name]), 'VOID') <> 'STRING'
+            ),
+            array(
+                if(exists(array(',', '}'), end -> contains({{ texts }}, concat('"', name, '":', text, end))), true, null),
+                if(contains({{ texts }}, concat('"', name, '":"', text, '"')), false, null)
+            )
+        )), '') as boolean)
+    {%- endset -%}
+    {%- set type = "coalesce(column_types[name], '')" -%}
     {%- set is_bare -%}
         case
-            when not text rlike r'^(?:[+-]?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|true)\z' then false
-            when type not in ('', 'bytes', 'io.debezium.data.Bits') and not {{ spark_cdc._debezium_is_decimal('type') }}
-                {{- ' and name not in (' ~ spark_cdc._literals(bytes) ~ ')' if bytes }} then true
-            else {{ certain }}
+            when not (text rlike r'^(?:[+-]?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|true)\z'
+                or startswith(text, '{') and {{ type }} = '')
+                then false
+            when {{ spark_cdc._debezium_is_no_bytes(type) }}{{ ' and name not in (' ~ spark_cdc._literals(bytes) ~ ')' if bytes }} then true
+            else {{ spark_cdc._outdented(looked_up) | indent(12) }}
         end
     {%- endset -%}
     {{- return(is_bare) -}}
 {%- endmacro -%}
 
-{#- Map of the columns' names -> regular expression of the name, in any spelling that JSON has. -#}
-{%- macro _debezium_name_patterns(columns) -%}
-    {%- set entries = [] -%}
+{#-
+    The numbers that are bytes, as {condition: SQL of the text}, before the rules of the columns:
+
+    - a decimal: base64 of the number without its point, with the scale of the message's schema, of the value itself
+      (VariableScaleDecimal), or of the column if it declares `from base64`. Oracle's NUMBER without a scale may be in a column of
+      whole numbers: the text of such a value with a scale above 0 has an exponent, which no whole number has.
+    - bits, in a column for numbers without a sign of so many.
+-#}
+{%- macro _debezium_numbers_of_bytes(columns, dialect) -%}
+    {%- set is_decimal, scale_of_type = spark_cdc._debezium_is_decimal('known.type'), spark_cdc._debezium_scale('known.type') -%}
+    {%- set decimals, whole, bits, declared_scales = [], [], [], {} -%}
     {%- for column in columns -%}
-        {%- set name = [] -%}
-        {%- for character in column.name -%}
-            {%- set unit = character.encode('utf-16-be').hex() -%}
-            {%- set plain = '\\\\[' ~ modules.re.escape(character) ~ ']' if character in ['"', '\\'] else modules.re.escape(character) -%}
-            {%- do name.append(
-                '(?:' ~ ('\\\\?' if character == '/' else '') ~ plain ~ '|\\\\u(?i:' ~ unit[:4] ~ ')'
-                ~ ('\\\\u(?i:' ~ unit[4:] ~ ')' if unit[4:] else '') ~ ')'
-            ) -%}
-        {%- endfor -%}
-        {%- do entries.append(column.literal ~ ', ' ~ spark_cdc._literal(name | join)) -%}
+        {%- if column.family == 'decimal' and column.encoding == 'base64' -%}
+            {%- do declared_scales.update({column.name: column.scale | string}) -%}
+        {%- elif column.encoding is none and dialect != 'cloudcanal' -%}
+            {%- if column.family == 'decimal' -%}
+                {%- do decimals.append(column.name) -%}
+            {%- elif column.family in ['tinyint', 'smallint', 'int', 'bigint'] -%}
+                {%- do whole.append(column.name) -%}
+            {%- endif -%}
+            {%- if column.family in ['decimal', 'bigint'] -%}
+                {%- do bits.append(column.name) -%}
+            {%- endif -%}
+        {%- endif -%}
     {%- endfor -%}
-    {{- return('map(' ~ entries | join(', ') ~ ')') -}}
+    {%- set found, are_encoded, scales, in_text = {}, [], [], [] -%}
+    {%- if declared_scales -%}
+        {%- set is_declared, entries = 'name in (' ~ spark_cdc._literals(declared_scales) ~ ')', [] -%}
+        {%- for name, scale in declared_scales.items() -%}
+            {%- do entries.extend([name, scale]) -%}
+        {%- endfor -%}
+        {%- set scale = 'map(' ~ spark_cdc._literals(entries) ~ ')[name]' -%}
+        {%- do are_encoded.append(is_declared ~ ' and not known.is_bare') -%}
+        {#- A scale that contradicts the schema: one of the two is wrong. -#}
+        {%- do scales.append('when ' ~ is_declared ~ ' then case when not ' ~ is_decimal ~ ' or ' ~ scale_of_type ~ ' = ' ~ scale
+            ~ ' then ' ~ scale ~ ' end') -%}
+        {%- do in_text.append(is_declared) -%}
+    {%- endif -%}
+    {%- if decimals -%}
+        {%- do are_encoded.append('name in (' ~ spark_cdc._literals(decimals) ~ ') and ' ~ is_decimal ~ ' and not known.is_bare') -%}
+        {%- do scales.append('when ' ~ is_decimal ~ ' then ' ~ scale_of_type) -%}
+        {%- do in_text.append(is_decimal) -%}
+    {%- endif -%}
+    {%- if decimals or whole -%}
+        {%- do are_encoded.append(
+            'name in (' ~ spark_cdc._literals(decimals + whole) ~ ") and startswith(text, '{') and not " ~ is_decimal
+        ) -%}
+    {%- endif -%}
+    {%- if are_encoded -%}
+        {%- set scale -%}
+            case
+                {%- for branch in scales %}
+                {{ branch }}
+                {%- endfor %}
+                when text rlike {{ spark_cdc._debezium_own_scale_pattern() }} then get_json_object(text, '$.scale')
+            end
+        {%- endset -%}
+        {%- set own_value = "get_json_object(text, '$.value')" -%}
+        {%- set value = 'if(' ~ in_text | join(' or ') ~ ', text, ' ~ own_value ~ ')' if in_text else own_value -%}
+        {%- set encoded -%}
+            named_struct(
+                'scale', {{ spark_cdc._outdented(scale) | indent(16) }},
+                'digits', hex({{ spark_cdc.decode_binary(value, 'base64') }})
+            )
+        {%- endset -%}
+        {%- do found.update({are_encoded | join('\nor '): spark_cdc._let(
+            'encoded', encoded, spark_cdc._debezium_unscaled('encoded.digits', 'encoded.scale')
+        )}) -%}
+    {%- endif -%}
+    {%- if bits -%}
+        {%- do found.update({
+            'name in (' ~ spark_cdc._literals(bits) ~ ") and known.type = 'io.debezium.data.Bits' and not known.is_bare":
+                spark_cdc._unsigned_integer('text', 'bits')
+        }) -%}
+    {%- endif -%}
+    {{- return(found) -}}
 {%- endmacro -%}
 
 {#-
-    With the schema: base64 of the number without its point, bits, or a text that is the number; a number without quotes is
-    itself (the converter's decimal.format=NUMERIC). Without it only a number that cannot be base64 is certain. The declared
-    scale counts as the source's only if the column declares `from base64`.
+    A text that is the number, or a number without quotes (the converter's decimal.format=NUMERIC). Without the schema only a number
+    that cannot be base64 is certain. CloudCanal's page has texts in its samples and Debezium's schema in its description: a text
+    that may be both is not certain.
 -#}
-{%- macro _debezium_decimal(column, dialect) -%}
-    {%- set is_decimal = spark_cdc._debezium_is_decimal('type') -%}
+{%- macro _debezium_plain_decimal(column, dialect) -%}
     {%- set is_not_base64 = "text rlike '[.-]' or octet_length(text) % 4 <> 0" -%}
-    {%- set scale = spark_cdc._debezium_scale('type') -%}
     {%- if column.encoding -%}
-        {%- set number -%}
-            case
-                when is_bare then text
-                when is_bare is null or {{ is_decimal }} and {{ scale }} <> '{{ column.scale }}' then null
-                else {{ spark_cdc._debezium_unscaled('text', "'" ~ column.scale ~ "'") }}
-            end
-        {%- endset -%}
-        {{- return(number) -}}
+        {{- return('case when known.is_bare then text end') -}}
     {%- elif dialect == 'cloudcanal' -%}
-        {#-
-            The page has texts in its samples and Debezium's schema in its description: a text that may be both is not certain.
-        -#}
         {{- return(
-            'case when ' ~ is_not_base64 ~ ' or not (' ~ is_decimal ~ " or type in ('bytes', 'io.debezium.data.Bits')) or is_bare "
-            ~ 'then text end'
+            'case when ' ~ is_not_base64 ~ ' or not (' ~ spark_cdc._debezium_is_decimal('known.type')
+            ~ " or known.type in ('bytes', 'io.debezium.data.Bits')) or known.is_bare then text end"
         ) -}}
     {%- endif -%}
     {%- set number -%}
         case
-            when startswith(text, '{') and not {{ is_decimal }} then {{ spark_cdc._let(
-                'own', spark_cdc._debezium_own_scale('text'), spark_cdc._debezium_unscaled('own.value', 'own.scale')
-            ) }}
-            when type = '' and ({{ is_not_base64 }}) then text
-            when is_bare then case when type not in ('bytes', 'io.debezium.data.Bits') then text end
-            when {{ is_decimal }} then case when not is_bare then {{ spark_cdc._debezium_unscaled('text', scale) }} end
-            when type = 'io.debezium.data.Bits' then case when not is_bare then {{ spark_cdc._unsigned_integer('text', 'bits') }} end
-            when type not in ('', 'bytes') then text
+            when known.type = '' and ({{ is_not_base64 }}) then text
+            when known.is_bare then case when known.type not in ('bytes', 'io.debezium.data.Bits') then text end
+            when {{ spark_cdc._debezium_is_no_bytes('known.type') }} then text
         end
     {%- endset -%}
     {{- return(number) -}}
 {%- endmacro -%}
 
-{#-
-    VariableScaleDecimal: its scale and its base64, NULL for another object. from_json alone reads a number without quotes as a
-    text, and the last of two fields with one name.
--#}
-{%- macro _debezium_own_scale(text) -%}
+{#- Pattern of a VariableScaleDecimal's object: its scale and its base64, each once, and nothing else. -#}
+{%- macro _debezium_own_scale_pattern() -%}
     {%- set own_scale, digits = '"scale"\\s*+:\\s*+-?[0-9]++\\s*+', '"value"\\s*+:\\s*+"(?:[^"\\\\]++|\\\\.)*+"\\s*+' -%}
-    {%- set object = '^\\{\\s*+(?:' ~ own_scale ~ ',\\s*+' ~ digits ~ '|' ~ digits ~ ',\\s*+' ~ own_scale ~ ')}\\z' -%}
-    {{- return('from_json(regexp_extract(' ~ text ~ ", r'" ~ object ~ "', 0), 'scale string, value string')") -}}
+    {{- return("r'^\\{\\s*+(?:" ~ own_scale ~ ',\\s*+' ~ digits ~ '|' ~ digits ~ ',\\s*+' ~ own_scale ~ ")}\\z'") -}}
 {%- endmacro -%}
 
-{#- Oracle's NUMBER without a scale, in a column of whole numbers: a value with a scale above 0 is not read. -#}
-{%- macro _debezium_whole_number() -%}
-    {%- set number = 'cast(try_cast(' ~ spark_cdc._debezium_unscaled('own.value', 'own.scale') ~ ' as decimal(38,0)) as string)' -%}
-    {{- return(spark_cdc._let(
-        'own', spark_cdc._debezium_own_scale('text'), "case when own.scale rlike '^(?:0|-[0-9]{1,2})$' then " ~ number ~ ' end'
-    )) -}}
-{%- endmacro -%}
-
-{#- base64 of a number without its point -> the text of the number. 5E--2 is 5E2. -#}
-{%- macro _debezium_unscaled(text, scale) -%}
-    {{- return(
-        'replace(concat(cast(' ~ spark_cdc._big_endian_integer(text) ~ " as string), 'E-', " ~ scale ~ "), '--')"
-    ) -}}
+{#- The digits of a number without its point -> the text of the number: 12 is 12, 12E-2 or 1200. -#}
+{%- macro _debezium_unscaled(digits, scale) -%}
+    {%- set number -%}
+        concat(
+            cast({{ spark_cdc._outdented(spark_cdc._integer_of_digits(digits)) | indent(12) }} as string),
+            case
+                when try_cast({{ scale }} as int) between -38 and 0 then repeat('0', -try_cast({{ scale }} as int))
+                else replace(concat('E-', {{ scale }}), '--', '')
+            end
+        )
+    {%- endset -%}
+    {{- return(number) -}}
 {%- endmacro -%}

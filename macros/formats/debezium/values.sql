@@ -395,32 +395,22 @@
 
 {#-
     True if the `text` of the column `name` has no quotes in the message, as a number, `true` and an object have none; false for
-    another text. Only a text that may be base64, or that may be an object, is looked up. NULL if that is not certain: of the rows
-    that the message may have the column in, its Kafka key included, one has it with quotes and one without; or the same number is
-    under the same name elsewhere, in the header of the old key or inside of a value.
+    another text. Only a text that may be base64, or that may be an object, is looked up. NULL if that is not certain: one row of
+    the message has the column with quotes and one without, or the same number is under the same name elsewhere, in the Kafka key
+    or inside of a value.
 -#}
 {%- macro _debezium_is_bare(bytes, dialect) -%}
-    {%- set rows = [] -%}
-    {%- for path in (['$', '$.payload'] if dialect == 'flat' else ['$.before', '$.after', '$.payload.before', '$.payload.after']) -%}
-        {%- do rows.append("try_variant_get(try_parse_json(value), '" ~ path ~ "', 'map<string,variant>')") -%}
-    {%- endfor -%}
-    {%- for path in ['$', '$.payload'] -%}
-        {%- do rows.append("try_variant_get(try_parse_json(key), '" ~ path ~ "', 'map<string,variant>')") -%}
-    {%- endfor -%}
+    {%- set paths = ['$', '$.payload'] if dialect == 'flat' else ['$.before', '$.after', '$.payload.before', '$.payload.after'] -%}
     {%- set texts = "concat_ws(' ', value, key, " ~ spark_cdc._debezium_old_key() ~ ')' -%}
-    {#- Both 'true' and 'false' in one text are no boolean. -#}
+    {#- 'true' and 'false' in one text are no boolean. -#}
     {%- set looked_up -%}
-        try_cast(array_join(array_distinct(concat(
-            transform(
-                array(
-                    {{ rows | join(',\n') | indent(20) }}
-                ),
-                row -> nullif(schema_of_variant(row[name]), 'VOID') <> 'STRING'
+        try_cast(array_join(array_distinct(array(
+            coalesce(
+                nullif({{ spark_cdc._debezium_are_bare('value', paths) | indent(16) }}, ''),
+                {{ spark_cdc._debezium_are_bare('key', ['$', '$.payload']) | indent(16) }}
             ),
-            array(
-                if(exists(array(',', '}'), end -> contains({{ texts }}, concat('"', name, '":', text, end))), true, null),
-                if(contains({{ texts }}, concat('"', name, '":"', text, '"')), false, null)
-            )
+            if(exists(array(',', '}'), end -> contains({{ texts }}, concat('"', name, '":', text, end))), 'true', null),
+            if(contains({{ texts }}, concat('"', name, '":"', text, '"')), 'false', null)
         )), '') as boolean)
     {%- endset -%}
     {%- set type = "coalesce(column_types[name], '')" -%}
@@ -434,6 +424,23 @@
         end
     {%- endset -%}
     {{- return(is_bare) -}}
+{%- endmacro -%}
+
+{#- 'true' or 'false', or both in one text: the column `name` has no quotes in rows of this JSON. Empty if none has the column. -#}
+{%- macro _debezium_are_bare(json, paths) -%}
+    {%- set rows = [] -%}
+    {%- for path in paths -%}
+        {%- do rows.append('try_variant_get(try_parse_json(' ~ json ~ "), '" ~ path ~ "', 'map<string,variant>')") -%}
+    {%- endfor -%}
+    {%- set are_bare -%}
+        array_join(array_distinct(transform(
+            array(
+                {{ rows | join(',\n') | indent(16) }}
+            ),
+            row -> nullif(schema_of_variant(row[name]), 'VOID') <> 'STRING'
+        )), '')
+    {%- endset -%}
+    {{- return(spark_cdc._outdented(are_bare)) -}}
 {%- endmacro -%}
 
 {#-

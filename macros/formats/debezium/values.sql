@@ -409,7 +409,7 @@
                 nullif({{ spark_cdc._debezium_are_bare('value', paths) | indent(16) }}, ''),
                 {{ spark_cdc._debezium_are_bare('key', ['$', '$.payload']) | indent(16) }}
             ),
-            if(exists(array(',', '}'), end -> contains({{ texts }}, concat('"', name, '":', text, end))), 'true', null),
+            if(exists(array(',', '}'), mark -> contains({{ texts }}, concat('"', name, '":', text, mark))), 'true', null),
             if(contains({{ texts }}, concat('"', name, '":"', text, '"')), 'false', null)
         )), '') as boolean)
     {%- endset -%}

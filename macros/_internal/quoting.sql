@@ -81,7 +81,7 @@
 
 {#- A CASE or a call of several lines that begins at the left margin, as its END or bracket then does. -#}
 {%- macro _outdented(text) -%}
-    {%- set end = modules.re.search('\n( +)(?:end|[)])\\s*\\Z', text) -%}
+    {%- set end = modules.re.search('\n( +)(?:end|[)])[^\n]*\\Z', text | trim) -%}
     {{- return(text | replace('\n' ~ end[1], '\n') if end else text) -}}
 {%- endmacro -%}
 

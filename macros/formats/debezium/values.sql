@@ -77,7 +77,7 @@
         'size(column_types) > 0' if has_dates else
             "array_join(map_values(column_types), ' ') rlike r'(?:^|[ .])(?:(?:" ~ last_names | unique | join('|')
             ~ ")(?![A-Za-z])|Structured|Iso)'",
-        'size(headers) > 0',
+        'size(headers) > 0 and size(' ~ spark_cdc._debezium_old_keys() ~ ') > 0',
         "contains(value, '\\\\u00')",
         "contains(concat_ws('|', '', " ~ all_texts | join(', ') ~ "), '|{')",
     ] -%}

@@ -82,7 +82,7 @@
         "contains(concat_ws('|', '', " ~ all_texts | join(', ') ~ "), '|{')",
     ] -%}
     {%- if numbers -%}
-        {#- The lambda is slow: first one search over all of them. -#}
+        {#- The lambda is slow: first one search over all of them. To extract what the search finds, for the lambda, is slower. -#}
         {%- set digits = '[-+0-9eE]++' if has_dates else '(?:[-+0-9eE]{4})++' -%}
         {%- do conditions.append(
             "concat_ws('|', '', " ~ numbers | join(', ') ~ ", '') rlike '[|](?:" ~ digits ~ "|true)[|]'\n    and exists(array("
@@ -90,8 +90,8 @@
             ~ "(contains(value, concat('\"', text, '\"')) or contains(key, concat('\"', text, '\"'))))"
         ) -%}
     {%- endif -%}
-    {%- if dialect != 'cloudcanal' -%}
-        {%- for text in texts if spark_cdc._debezium_is_no_value(text) -%}
+    {%- if dialect != 'cloudcanal' and spark_cdc._debezium_is_no_value('text') -%}
+        {%- for text in texts -%}
             {%- do conditions.append(spark_cdc._debezium_is_no_value(text)) -%}
         {%- endfor -%}
     {%- endif -%}
@@ -111,7 +111,7 @@
         {%- elif column.family in ['string', 'variant'] -%}
             {%- do texts.append(column.name) -%}
         {%- endif -%}
-        {%- set plain = spark_cdc._debezium_plain_text_of(column, columns, dialect) -%}
+        {%- set plain = spark_cdc._debezium_plain_text_of(column, dialect) -%}
         {%- if plain -%}
             {%- do groups.setdefault(plain, []).append(column.name) -%}
         {%- endif -%}
@@ -189,7 +189,7 @@
     SQL over `text`, `name`, `known.type` (the semantic type, or '') and `known.is_bare` (see `_debezium_is_bare`); NULL stands for
     U+FFFD. None for a column whose text is always plain.
 -#}
-{%- macro _debezium_plain_text_of(column, columns, dialect) -%}
+{%- macro _debezium_plain_text_of(column, dialect) -%}
     {%- set family, encoding = column.family, column.encoding -%}
     {%- set is_time = family in ['date', 'timestamp', 'timestamp_ntz'] -%}
     {%- set is_decimal = spark_cdc._debezium_is_decimal('known.type') -%}
@@ -449,7 +449,7 @@
     - a decimal: base64 of the number without its point, with the scale of the message's schema, of the value itself
       (VariableScaleDecimal), or of the column if it declares `from base64`. Oracle's NUMBER without a scale may be in a column of
       whole numbers: the text of such a value with a scale above 0 has an exponent, which no whole number has.
-    - bits, in a column for numbers without a sign of so many.
+    - bits, as the number without a sign that they are.
 -#}
 {%- macro _debezium_numbers_of_bytes(columns, dialect) -%}
     {%- set is_decimal, scale_of_type = spark_cdc._debezium_is_decimal('known.type'), spark_cdc._debezium_scale('known.type') -%}
@@ -470,11 +470,8 @@
     {%- endfor -%}
     {%- set found, are_encoded, scales, in_text = {}, [], [], [] -%}
     {%- if declared_scales -%}
-        {%- set is_declared, entries = 'name in (' ~ spark_cdc._literals(declared_scales) ~ ')', [] -%}
-        {%- for name, scale in declared_scales.items() -%}
-            {%- do entries.extend([name, scale]) -%}
-        {%- endfor -%}
-        {%- set scale = 'map(' ~ spark_cdc._literals(entries) ~ ')[name]' -%}
+        {%- set is_declared = 'name in (' ~ spark_cdc._literals(declared_scales) ~ ')' -%}
+        {%- set scale = 'map(' ~ spark_cdc._literals(declared_scales.items() | sum(start=())) ~ ')[name]' -%}
         {%- do are_encoded.append(is_declared ~ ' and not known.is_bare') -%}
         {#- A scale that contradicts the schema: one of the two is wrong. -#}
         {%- do scales.append('when ' ~ is_declared ~ ' then case when not ' ~ is_decimal ~ ' or ' ~ scale_of_type ~ ' = ' ~ scale

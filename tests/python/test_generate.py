@@ -722,6 +722,33 @@ def test_decimals_of_debezium_without_a_schema_are_said(project: Path) -> None:
     assert again.exit_code == 0 and "base64" not in again.stderr, again.output
 
 
+def test_a_few_values_that_make_a_column_a_text_are_said(project: Path) -> None:
+    """One odd value of twenty: the column takes it, and whoever ran the command learns what the others are."""
+    text = '{"database":"shop","table":"items","type":"insert","ts":1,"xid":1,"xoffset":%d,"data":%s,"primary_key_columns":["id"]}'
+    amounts = ["12.50", "7", *["3.25"] * 17, "n/a"]
+    data = [
+        json.dumps({"id": place, "amount": amount, "code": f"0{place}"})
+        for place, amount in enumerate(amounts)
+    ]
+    messages = project / "items.jsonl"
+    messages.write_text("".join(text % line + "\n" for line in enumerate(data)))
+    done = run(project, messages, "--source", "shop", "--format", "maxwell")
+    assert done.exit_code == 0, done.output
+    assert (
+        "shop.items: its column amount is a string, because a few of its values are not of the type decimal(20,4). To "
+        "reject such rows, let a route declare the type."
+    ) in done.stderr
+    assert "code" not in done.stderr
+    changes = (project / "models/staging/shop/stg_shop__items_changes.sql").read_text()
+    assert "-- a guess: amount (a few of its values are not of the type decimal(20,4))" in changes
+    assert "'amount': 'string'" in changes
+    routes(project, "route: [{source-table: 'shop[.]items', columns: {amount: 'decimal(20,4)'}}]")
+    again = run(
+        project, messages, "--source", "shop", "--format", "maxwell", "--routes", project / "routes.yml"
+    )
+    assert again.exit_code == 0 and "amount" not in again.stderr, again.output
+
+
 def test_names_in_other_letters_are_one_column(tmp_path: Path, library: Any) -> None:
     notices: list[str] = []
     upper = table("orders", key=["ID"], columns=[Column(name=name, type="bigint") for name in ("ID", "new")])

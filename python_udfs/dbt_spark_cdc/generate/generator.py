@@ -13,7 +13,7 @@ from dbt_spark_cdc.decode import Options, Source, UsageError
 from dbt_spark_cdc.decode.writers import Writers
 from dbt_spark_cdc.generate.plan import Plan, Table, keep_keys_apart, put_names, without_models
 from dbt_spark_cdc.generate.raw_table import newest
-from dbt_spark_cdc.generate.reading import Reader, Topics, notices_of_base64, topics
+from dbt_spark_cdc.generate.reading import Reader, Topics, notices_of_base64, notices_of_slips, topics
 from dbt_spark_cdc.generate.routes import Routes, load, of_tables, routed
 from dbt_spark_cdc.generate.writing import Outcome, State, merged, outcome, read_state
 from dbt_spark_cdc.inputs import Message, read_messages
@@ -181,7 +181,7 @@ class Generator:
                 is_noted=self.target.routes is None,
                 of_all_formats=all_found,
             )
-            notices += notices_of_base64(tables)
+            notices += [*notices_of_base64(tables), *notices_of_slips(tables)]
             keep_keys_apart(tables)
             plan = self._planned(read, len(reads) == 1, plans, tables)
             if for_broken_lines and not plans and PATHS not in plan.topics:

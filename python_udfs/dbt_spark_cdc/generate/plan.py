@@ -16,6 +16,7 @@ from dbt_spark_cdc.message_text import STAR, is_pattern, matches_star
 
 # Why a type is a guess.
 NO_TYPE = "the messages name no type"
+FEW_DIFFER = "a few of its values are not of the type "
 UNKNOWN_TYPE = "this package does not know the type that the messages name"
 NO_DIGITS = "the messages name no digits of its decimals"
 ONLY_NULLS = "no message has a value"

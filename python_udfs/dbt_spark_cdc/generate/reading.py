@@ -14,6 +14,7 @@ from dbt_spark_cdc.generate.ddl import Declared, Statement, declared, spark_type
 from dbt_spark_cdc.generate.plan import (
     BASE64_TEXTS,
     DOES_NOT_FIT,
+    FEW_DIFFER,
     MORE_THAN_DOUBLE,
     NO_DIGITS,
     NO_TYPE,
@@ -33,6 +34,7 @@ from dbt_spark_cdc.generate.types import (
     Shapes,
     guessed,
     is_exact_number,
+    nearly,
     needed,
 )
 from dbt_spark_cdc.inputs import Message
@@ -438,6 +440,19 @@ def notices_of_base64(tables: Iterable[Table]) -> Iterator[str]:
             )
 
 
+def notices_of_slips(tables: Iterable[Table]) -> Iterator[str]:
+    """Yield a sentence for each column that is a text because of a few values, unless a route says it."""
+    for table in tables:
+        for column in table.columns:
+            reason = column.guess or ""
+            if column.type == TEXT and (reason == DOES_NOT_FIT or reason.startswith(FEW_DIFFER)):
+                named = f", {column.source_type}" if column.source_type and reason == DOES_NOT_FIT else ""
+                yield (
+                    f"{table.full_name}: its column {column.name} is a string, because {reason}{named}. "
+                    "To reject such rows, let a route declare the type."
+                )
+
+
 def _name(table: Table) -> NAME:
     return table.database, table.schema_name, None if table.name == STAR else table.name
 
@@ -521,8 +536,12 @@ def _candidates(
         note = ONLY_NULLS
     elif row.source_type is not None:
         note = UNKNOWN_TYPE
+    elif row.is_base64:
+        note = BASE64_TEXTS
+    elif guess == TEXT and (type_ := nearly(shapes)) is not None:
+        note = FEW_DIFFER + type_
     else:
-        note = BASE64_TEXTS if row.is_base64 else NO_TYPE
+        note = NO_TYPE
     if guess != TEXT:
         yield guess, note
     yield TEXT, note

@@ -14,6 +14,8 @@ MOST_DIGITS = 38
 OF_OWN_SCALE = ("decimal(38,0)", "decimal(38,18)")
 # Of the shortest text that names one double.
 DIGITS_OF_DOUBLE = 17
+# How many values have to be of one type, so that the others look like slips.
+NEARLY_ALL = 0.9
 # The digits of their largest values.
 INTEGERS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
 
@@ -58,6 +60,24 @@ def guessed(shapes: Shapes) -> str:
     if len(found) == 1 and found != {"decimal"}:
         return found.pop()
     return _decimal(shapes.digits, shapes.scale) if found <= {"bigint", "decimal"} else TEXT
+
+
+def nearly(shapes: Shapes) -> str | None:
+    """Return the type of nearly all values, where a few others make the column a text.
+
+    >>> nearly(Shapes(20, {"bigint": 19}, digits=3, scale=0))
+    'bigint'
+    """
+    for family in [
+        {"bigint", "decimal"},
+        *({shape} for shape in ("boolean", "date", "timestamp_ntz", "timestamp")),
+    ]:
+        counts = {shape: count for shape, count in shapes.counts.items() if shape in family}
+        of_family = sum(counts.values())
+        if NEARLY_ALL * shapes.values <= of_family < shapes.values:
+            type_ = guessed(shapes._replace(values=of_family, counts=counts))
+            return None if type_ == TEXT else type_
+    return None
 
 
 def needed(shapes: Shapes) -> str | None:

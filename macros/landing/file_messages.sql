@@ -96,7 +96,7 @@ from captured_messages
     What this run reads, as `_kafka_to_land` has it: the files that the table has no line of. A file that changed after it landed
     stops the run: nobody knows which of its lines are in the table.
 -#}
-{%- macro _files_to_land(path, relation, is_first) -%}
+{%- macro _files_to_land(path, relation, is_build) -%}
     {%- set found = 'select distinct _metadata.file_path as file, _metadata.file_modification_time as modified_at '
         ~ 'from binaryFile.' ~ spark_cdc._quote(path) -%}
     {%- set query -%}
@@ -104,7 +104,7 @@ from captured_messages
         select found.file, landed.file is not null
         from ({{ found }}) as found
         left join (
-            {%- if is_first %}
+            {%- if is_build %}
             select '' as file, timestamp'1970-01-01 00:00:00' as modified_at where false
             {%- else %}
             select file, max(file_modified_at) as modified_at from {{ relation }} group by file

@@ -204,7 +204,7 @@
 {%- endmacro -%}
 
 {#- Rejects a relation that has the model's name and is not a table of this kind. -#}
-{%- macro _refuse_other_kind(materialization, existing_relation, file_format, is_first) -%}
+{%- macro _refuse_other_kind(materialization, existing_relation, file_format, is_build) -%}
     {%- if existing_relation is none -%}{{- return(none) -}}{%- endif -%}
     {%- set stored_format = spark_cdc._file_format(existing_relation) -%}
     {%- if existing_relation.is_view -%}
@@ -212,7 +212,7 @@
             'spark_cdc.' ~ materialization ~ ': ' ~ existing_relation ~ ' is a view, and a table of that name is to be built. '
             ~ 'Drop the view, or give this model another alias.'
         ) -%}
-    {%- elif not is_first and stored_format not in [file_format, 'other'] -%}
+    {%- elif not is_build and stored_format not in [file_format, 'other'] -%}
         {#- some catalogs do not show the format -#}
         {%- do exceptions.raise_compiler_error(
             'spark_cdc.' ~ materialization ~ ': ' ~ existing_relation ~ ' is stored as ' ~ stored_format

@@ -12,9 +12,9 @@
     earlier ended later, or changes were rebuilt or deleted. It is none if nothing is new. `pending` is the result of
     `_pending_changes`, or of `_changes_of_first_build`. `is_only_read` is true if the new messages have no change of this table.
 -#}
-{%- macro _changes_to_apply(table, all_changes, existing_relation, properties, file_format, is_first) -%}
+{%- macro _changes_to_apply(table, all_changes, existing_relation, properties, file_format, is_build) -%}
     {%- set state = spark_cdc._state_of_table(existing_relation, file_format, properties) -%}
-    {%- set before = spark_cdc._read_before(state.properties) if state.is_known and not is_first else none -%}
+    {%- set before = spark_cdc._read_before(state.properties) if state.is_known and not is_build else none -%}
     {%- set deleted_keys_gone = state.properties.get('spark_cdc.deleted_keys_gone') -%}
     {%- set log = spark_cdc._log_of_changes(all_changes) -%}
     {%- set found = spark_cdc._rows_in_log(log, before, file_format) -%}
@@ -47,7 +47,7 @@
             {{- return(dict(nothing, is_only_read=new_messages is not none)) -}}
         {%- endif -%}
     {%- endif -%}
-    {%- if is_first -%}
+    {%- if is_build -%}
         {%- set pending = spark_cdc._changes_of_first_build(all_changes, table.key) -%}
     {%- endif -%}
     {%- set pending = pending or spark_cdc._pending_changes(all_changes, condition, last_truncate='') -%}

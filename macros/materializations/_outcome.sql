@@ -99,11 +99,11 @@
 {%- endmacro -%}
 
 {#- For a current or history table. `rows` is what its MERGE wrote, as `_rows_to_merge` returns it. -#}
-{%- macro _outcome_of_table(target_relation, read, is_first, rows) -%}
+{%- macro _outcome_of_table(target_relation, read, is_build, rows) -%}
     {%- set pending = read.pending -%}
     {%- set rejected = pending.count - pending.good if pending else 0 -%}
     {%- set rejects = [rejected ~ ' rejected'] if rejected else [] -%}
-    {%- if is_first -%}
+    {%- if is_build -%}
         {#- answered from the metadata of the table that this run created -#}
         {%- set built = run_query(spark_cdc._step_of_outcome() ~ 'select count(*) from ' ~ target_relation).rows[0][0] | int -%}
         {%- set changes = spark_cdc._number_of(pending.count if pending else 0, 'row change') -%}

@@ -12,15 +12,15 @@
     {%- set existing_relation = load_cached_relation(this) -%}
     {%- set target_relation = this.incorporate(type='table') -%}
     {%- set run = spark_cdc._noted_state(existing_relation is none or should_full_refresh()) -%}
-    {%- set is_first = run.state in ['first_build', 'rebuild'] -%}
+    {%- set is_build = run.state in ['first_build', 'rebuild'] -%}
     {%- do spark_cdc._log_state(run.state) -%}
-    {%- do spark_cdc._refuse_other_kind('cdc_append', existing_relation, file_format, is_first) -%}
+    {%- do spark_cdc._refuse_other_kind('cdc_append', existing_relation, file_format, is_build) -%}
 
     {{ run_hooks(pre_hooks) }}
 
     {%- call statement('main') -%}
         {{ spark_cdc._step_of_log(run) }}
-        {%- if is_first -%}
+        {%- if is_build -%}
             {{ spark_cdc._create_table(target_relation, spark_cdc._rows_of_contract(sql), file_format) }}
         {%- elif run.state == 'nothing_new' -%}
             select 'nothing new'
@@ -28,7 +28,7 @@
             {{ spark_cdc._append(target_relation, sql) }}
         {%- endif -%}
     {%- endcall -%}
-    {%- if is_first -%}
+    {%- if is_build -%}
         {%- do persist_constraints(target_relation, model) -%}
     {%- else -%}
         {%- do spark_cdc._note_read_positions(target_relation, run.read_positions, file_format) -%}
@@ -39,7 +39,7 @@
     {%- do spark_cdc._show_outcome(
         spark_cdc._outcome_of_log(target_relation, run.state == 'nothing_new'), run.rebuilt_for | join(', ')
     ) -%}
-    {%- do apply_grants(target_relation, config.get('grants'), should_revoke(existing_relation, is_first)) -%}
+    {%- do apply_grants(target_relation, config.get('grants'), should_revoke(existing_relation, is_build)) -%}
     {%- do persist_docs(target_relation, model) -%}
 
     {{ run_hooks(post_hooks) }}

@@ -12,21 +12,21 @@
     {%- set source = model.config.meta['spark_cdc.landing'] -%}
     {%- set existing_relation = load_cached_relation(this) -%}
     {%- set target_relation = this.incorporate(type='table') -%}
-    {%- set is_first = existing_relation is none or should_full_refresh() -%}
-    {%- do spark_cdc._refuse_other_kind('cdc_landing', existing_relation, file_format, is_first) -%}
+    {%- set is_build = existing_relation is none or should_full_refresh() -%}
+    {%- do spark_cdc._refuse_other_kind('cdc_landing', existing_relation, file_format, is_build) -%}
     {%- do spark_cdc._require_call_alone(sql, source) -%}
-    {%- if not is_first -%}
+    {%- if not is_build -%}
         {%- do spark_cdc._require_landing_columns(existing_relation, source) -%}
     {%- endif -%}
 
     {{ run_hooks(pre_hooks) }}
 
-    {%- set is_refresh = is_first and existing_relation is not none -%}
-    {%- set landed = {'commit': 'none', 'topics': {}, 'next': {}} if is_first
+    {%- set is_refresh = is_build and existing_relation is not none -%}
+    {%- set landed = {'commit': 'none', 'topics': {}, 'next': {}} if is_build
         else spark_cdc._landed(existing_relation, file_format, 'kafka' in source) -%}
     {%- set read = spark_cdc._kafka_to_land(source.kafka, landed, has_limit=not is_refresh) if 'kafka' in source
-        else spark_cdc._files_to_land(source.path, existing_relation, is_first) -%}
-    {%- do spark_cdc._log_state('first_build' if is_first else 'append' if read.parts else 'nothing_new') -%}
+        else spark_cdc._files_to_land(source.path, existing_relation, is_build) -%}
+    {%- do spark_cdc._log_state('first_build' if is_build else 'append' if read.parts else 'nothing_new') -%}
     {%- if read.parts -%}
         {%- call statement('create_landing_view') -%}
             {{ read.view }}
@@ -41,7 +41,7 @@
 
     {%- call statement('main') -%}
         {{ spark_cdc._step('landing the messages of', read.size, read.unit) }}
-        {%- if is_first -%}
+        {%- if is_build -%}
             {{ spark_cdc._create_table(
                 target_relation,
                 spark_cdc._rows_of_contract(sql if read.parts else spark_cdc._no_messages(read.source)),
@@ -53,7 +53,7 @@
             select 'nothing new'
         {%- endif -%}
     {%- endcall -%}
-    {%- if is_first -%}
+    {%- if is_build -%}
         {%- do persist_constraints(target_relation, model) -%}
     {%- endif -%}
     {%- if read.parts -%}
@@ -61,14 +61,14 @@
             drop view if exists {{ spark_cdc._landing_view(read.source) }}
         {%- endcall -%}
     {%- endif -%}
-    {%- if read.parts or is_first -%}
-        {%- set commit = spark_cdc._own_landing_commit(target_relation, file_format, landed.commit, is_first) -%}
+    {%- if read.parts or is_build -%}
+        {%- set commit = spark_cdc._own_landing_commit(target_relation, file_format, landed.commit, is_build) -%}
     {%- endif -%}
-    {%- if read.source == 'kafka' and not flags.EMPTY and (is_first or dict(landed, **read.landed) != landed) -%}
+    {%- if read.source == 'kafka' and not flags.EMPTY and (is_build or dict(landed, **read.landed) != landed) -%}
         {%- do spark_cdc._note_landed(target_relation, read.landed, commit or landed.commit) -%}
     {%- endif -%}
     {%- do spark_cdc._show_outcome(spark_cdc._outcome_of_landing(target_relation, read)) -%}
-    {%- do apply_grants(target_relation, config.get('grants'), should_revoke(existing_relation, is_first)) -%}
+    {%- do apply_grants(target_relation, config.get('grants'), should_revoke(existing_relation, is_build)) -%}
     {%- do persist_docs(target_relation, model) -%}
 
     {{ run_hooks(post_hooks) }}
@@ -166,8 +166,8 @@ where false
 {%- endmacro -%}
 
 {#- An append never conflicts with another one: two runs at once land the same offsets twice, and the second one to end finds out. -#}
-{%- macro _own_landing_commit(relation, file_format, computed_from, is_first) -%}
-    {%- if is_first -%}
+{%- macro _own_landing_commit(relation, file_format, computed_from, is_build) -%}
+    {%- if is_build -%}
         {#- Iceberg may write no snapshot for a table without rows. -#}
         {%- set commits = spark_cdc._commits(relation, file_format) -%}
         {{- return(commits[0].id if commits else none) -}}

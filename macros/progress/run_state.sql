@@ -38,11 +38,11 @@
 {%- endmacro -%}
 
 {#- The same for the materialization. A model that calls the macros several times has nothing new only if each call says so. -#}
-{%- macro _noted_state(is_first) -%}
+{%- macro _noted_state(is_build) -%}
     {%- set noted = graph.nodes[model.unique_id].get('spark_cdc.states', []) | selectattr('run', 'equalto', invocation_id) | list -%}
     {%- set rebuilds = noted | selectattr('state', 'equalto', 'rebuild') | list -%}
     {%- set has_nothing_new = noted and noted | rejectattr('state', 'equalto', 'nothing_new') | list == [] -%}
-    {%- if is_first -%}
+    {%- if is_build -%}
         {{- return({'state': 'first_build', 'rebuilt_for': [], 'read_positions': none, 'messages': none}) -}}
     {%- elif rebuilds and rebuilds | length < noted | length -%}
         {#- The others' queries have their new rows alone, and would replace all that the log has of them. -#}

@@ -394,7 +394,7 @@ def test_topics_are_texts(library: MacroLibrary, topics: object) -> None:
         library.call("_require_topics", "messages", topics)
 
 
-def noted_state(notes: list[dict[str, Any]], is_first: bool = False) -> dict[str, Any]:
+def noted_state(notes: list[dict[str, Any]], is_build: bool = False) -> dict[str, Any]:
     """What `cdc_append` makes of the notes of one model in a run of the id `now`."""
 
     def give(value: Any) -> None:
@@ -420,7 +420,7 @@ def noted_state(notes: list[dict[str, Any]], is_first: bool = False) -> dict[str
     )
     list(template.root_render_func(context))
     try:
-        context.vars["_noted_state"](is_first)
+        context.vars["_noted_state"](is_build)
     except Given as given:
         return given.args[0]
     raise AssertionError("it returned nothing")
@@ -452,7 +452,7 @@ def test_a_state_is_that_of_this_run() -> None:
     assert noted_state([earlier, note("append", read_positions={"text": "p"})])["state"] == "append"
     assert noted_state([earlier, note("nothing_new")])["state"] == "nothing_new"
     assert noted_state([note("rebuild", rebuilt_for=["price"])])["rebuilt_for"] == ["price"]
-    assert noted_state([note("rebuild", rebuilt_for=["price"])], is_first=True)["state"] == "first_build"
+    assert noted_state([note("rebuild", rebuilt_for=["price"])], is_build=True)["state"] == "first_build"
 
 
 def test_several_calls_in_one_model_are_one_state() -> None:

@@ -43,7 +43,7 @@
         'spark_cdc__debezium_other_connectors': [],
         'spark_cdc__debezium_unavailable_values': ['__debezium_unavailable_value'],
         'spark_cdc__debezium_unavailable_pattern': '',
-        'spark_cdc__debezium_invalid_pattern': '(?:java|oracle|com[.]ibm)[.][A-Za-z0-9_.$]++@[0-9a-f]{1,8}',
+        'spark_cdc__debezium_invalid_pattern': '(?:java|oracle|com[.]ibm)[.][A-Za-z0-9_.$]++@[0-9a-f]{1,8}|\\["\\[++Ljava[.].*',
     }) -}}
 {%- endmacro -%}
 

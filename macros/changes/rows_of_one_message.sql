@@ -17,43 +17,50 @@
             'if(map_contains_key(row.before, ' ~ name ~ '), ' ~ old_value ~ ', ' ~ new_value ~ ')' if overlays else old_value
         ) -%}
     {%- endfor -%}
-    {%- set new_key, old_key = 'array(' ~ new_key | join(', ') ~ ')', 'array(' ~ old_key | join(', ') ~ ')' -%}
+keyed_rows as (
+
+    select
+        *,
+        case
+            when size(rows) > 1 then transform(rows, row -> named_struct(
+                'image', row.image,
+                'key', array({{ new_key | join(', ') }}),
+                'old_key', array({{ old_key | join(', ') }})
+            ))
+        end as all_rows
+    from message_rows
+
+),
+
 placed_rows as (
 
     select
         *,
         case
             when position > 0 and row.op = 'update'
-                and not {{ old_key }} <=> {{ new_key }}
-                then exists(transform(
-                    array(transform(rows, row -> named_struct(
-                        'image', row.image,
-                        'key', {{ new_key }},
-                        'old_key', {{ old_key }}
-                    ))),
-                    all_rows -> exists(slice(all_rows, 1, position), earlier ->
-                        earlier.key <=> {{ old_key }}
-                        and (
-                            earlier.old_key <=> earlier.key
-                            -- it has the same values, and the keys do not go round
-                            or forall(map_keys(earlier.image), name -> earlier.image[name] <=> case
-                                when map_contains_key(row.before, name) then row.before[name]
-                                {%- if overlays %}
-                                when map_contains_key(row.image, name) then row.image[name]
-                                {%- endif %}
-                                else earlier.image[name]
-                            end)
-                            and not forall(all_rows, left -> left.old_key <=> left.key or (
-                                exists(all_rows, taken -> not taken.old_key <=> taken.key and taken.key <=> left.old_key)
-                                and size(filter(
-                                    all_rows, other -> not other.old_key <=> other.key and other.old_key <=> left.old_key
-                                )) = 1
-                            ))
-                        )
+                and not all_rows[position].old_key <=> all_rows[position].key
+                then exists(slice(all_rows, 1, position), earlier ->
+                    earlier.key <=> all_rows[position].old_key
+                    and (
+                        earlier.old_key <=> earlier.key
+                        -- it has the same values, and the keys do not go round
+                        or forall(map_keys(earlier.image), name -> earlier.image[name] <=> case
+                            when map_contains_key(row.before, name) then row.before[name]
+                            {%- if overlays %}
+                            when map_contains_key(row.image, name) then row.image[name]
+                            {%- endif %}
+                            else earlier.image[name]
+                        end)
+                        and not forall(all_rows, left -> left.old_key <=> left.key or (
+                            exists(all_rows, taken -> not taken.old_key <=> taken.key and taken.key <=> left.old_key)
+                            and size(filter(
+                                all_rows, other -> not other.old_key <=> other.key and other.old_key <=> left.old_key
+                            )) = 1
+                        ))
                     )
-                ), found -> found)
+                )
         end as continues
-    from message_rows
+    from keyed_rows
     lateral view outer posexplode(rows) exploded as position, row
 
 ),

@@ -28,128 +28,23 @@ struct<
 {%- endmacro -%}
 
 {%- macro default__canal_header(dialect) -%}
-    {%- set rows = ['INSERT', 'UPDATE', 'DELETE', 'INIT', 'ROW'] -%}
-    {%- set ddl = ['CREATE', 'ALTER', 'ERASE', 'RENAME', 'CINDEX', 'DINDEX', 'QUERY'] -%}
-    {%- set heartbeats = ['MHEARTBEAT', 'TIDB_WATERMARK'] + (['HEARTBEAT'] if dialect == 'oms' else []) -%}
-    {%- set control = ['GTID', 'XACOMMIT', 'XAROLLBACK'] + heartbeats -%}
-    {%- set commit_ts = spark_cdc._whole_number("message._tidb['commitTs']") -%}
-    {%- set may_be_ticdc = dialect in ['canal', 'ticdc'] -%}
-    {#- If a message exceeds the broker's limit, TiCDC sends the key alone, or the place where it put the row. -#}
-    {%- set key_alone = "(message.type in ('INSERT', 'UPDATE') and (coalesce(message._tidb['onlyHandleKey'], 'false') <> 'false' "
-        ~ "or coalesce(message._tidb['claimCheckLocation'], '') <> ''))" -%}
-    {%- set key_twice = spark_cdc._names_twice('map_keys(message._tidb)') -%}
-    {%- set missing_position = '(message.type in (' ~ spark_cdc._literals(rows + ['TRUNCATE']) ~ ') and ' ~ commit_ts ~ ' is null)' -%}
+    {%- set types = spark_cdc._canal_types(dialect) -%}
     {%- set kind -%}
         case
             {%- if dialect == 'dataarts' %}
             when message.isHeartbeat then 'heartbeat'
             {%- endif %}
             when message.type = 'TRUNCATE' then 'truncate'
-            when message.type in ({{ spark_cdc._literals(rows) }}) then 'rows'
-            when message.type in ({{ spark_cdc._literals(ddl) }}) {{ 'or message.isDdl ' if dialect == 'cloudcanal' }}then 'ddl'
-            when message.type in ({{ spark_cdc._literals(heartbeats) }}) then 'heartbeat'
+            when message.type in ({{ types.rows }}) then 'rows'
+            when message.type in ({{ types.ddl }}) {{ 'or message.isDdl ' if dialect == 'cloudcanal' }}then 'ddl'
+            when message.type in ({{ types.heartbeats }}) then 'heartbeat'
             else 'other'
         end
     {%- endset -%}
-    {#- A heartbeat of DataArts is an UPDATE, too. -#}
-    {%- set is_row = 'message.type in (' ~ spark_cdc._literals(rows) ~ ')' if dialect == 'dataarts' else "message_kind = 'rows'" -%}
-    {%- set list = spark_cdc._canal_list(dialect) -%}
     {#- If a statement empties a table, the type must say so. -#}
     {%- set statement = {
         'text': 'message.sql', 'table': "case when message.type = 'TRUNCATE' then message.`table` end", 'qualifier': 'message.database'
     } -%}
-    {%- set unknown_op = {} -%}
-    {%- set is_unknown = 'message.type not in (' ~ spark_cdc._literals(rows + ddl + control + ['TRUNCATE']) ~ ')' -%}
-    {%- if dialect == 'cloudcanal' -%}
-        {#- The vendor's page does not list the types of a DDL: the flag marks it, and the statement shows its effect. -#}
-        {%- set is_unknown = is_unknown ~ " and not (coalesce(message.isDdl, false) and trim(message.sql) <> '')" -%}
-        {%- do unknown_op.update({
-            'sql: a statement that changes rows': "message.isDdl and statement_kind = 'changes_rows'"
-        }) -%}
-    {%- elif dialect == 'oms' -%}
-        {#- The page says that `sql` is empty: of these types only QUERY may be a truncate. -#}
-        {%- do unknown_op.update({
-            'sql: missing, and a QUERY may be a TRUNCATE': "message.type = 'QUERY' and coalesce(trim(message.sql), '') = ''"
-        }) -%}
-    {%- endif -%}
-    {%- do unknown_op.update({
-        'type: not an operation of the format': is_unknown,
-        'isDdl: true, and type is a row operation': is_row ~ ' and coalesce(message.isDdl, false)',
-    }) -%}
-    {%- set unexpected_structure = {
-        'data: rows, and type is not a row operation': 'not ' ~ is_row ~ ' and size(message.data) > 0',
-        'old: rows, and type is not a row operation': 'not ' ~ is_row ~ ' and size(message.old) > 0',
-        'old: a row in an insert': "message.type in ('INSERT', 'INIT', 'ROW') and " ~ spark_cdc._holds_a_row('message.old'),
-        'sql: not the TRUNCATE that type says': "message.type = 'TRUNCATE' and trim(message.sql) <> '' and statement_kind <> 'truncate'",
-        'isDdl: false, and the TRUNCATE has no statement': "message.type = 'TRUNCATE' and not coalesce(message.isDdl, true) and "
-            ~ "statement_kind = 'none'",
-    } -%}
-    {%- if dialect == 'seatunnel' -%}
-        {%- do unexpected_structure.update({'old: a row, which this dialect does not have': spark_cdc._holds_a_row('message.old')}) -%}
-    {%- else -%}
-        {%- do unexpected_structure.update({
-            'old: another row than data has, in a DELETE': "message.type = 'DELETE' and " ~ spark_cdc._holds_a_row('message.data')
-                ~ ' and ' ~ spark_cdc._other_rows('message.old', 'message.data')
-        }) -%}
-    {%- endif -%}
-    {%- if dialect == 'dataarts' -%}
-        {%- do unexpected_structure.update({
-            'isHeartbeat: true, and type is not UPDATE': "message.isHeartbeat and message.type <> 'UPDATE'"
-        }) -%}
-    {%- endif -%}
-    {%- if dialect == 'tencent' -%}
-        {%- do unexpected_structure.update({
-            'es: neither seconds of 10 digits nor milliseconds of 13': 'message.es between 10000000000 and 999999999999',
-            'es: beyond the year 9999 as milliseconds': spark_cdc._beyond_the_calendar('message.es'),
-        }) -%}
-    {%- else -%}
-        {%- do unexpected_structure.update(spark_cdc._rules_of_milliseconds('es', 'message.es')) -%}
-    {%- endif -%}
-    {%- do unexpected_structure.update(spark_cdc._rules_of_names({'database': 'message.database', 'table': 'message.`table`'})) -%}
-    {%- set missing_rows = {} -%}
-    {%- if dialect not in ['cloudcanal', 'flink', 'seatunnel'] -%}
-        {#- DRS has such a row too, with other values, so it is read only if the user names the dialect. -#}
-        {%- do missing_rows.update({
-            'data: no row; old has it, as in the dialects flink and cloudcanal and in the format drs': "message.type = 'DELETE' and "
-                ~ 'coalesce(size(message.data), 0) < 1 and ' ~ spark_cdc._holds_a_row('message.old')
-        }) -%}
-    {%- endif -%}
-    {%- set other_shape, bracket = ['a list, as in the dialect flink, not a row', '\\['] if dialect == 'seatunnel'
-        else ['an object, as in the dialect seatunnel, not a list of rows', '\\{'] -%}
-    {%- do missing_rows.update({
-        'data: ' ~ other_shape: is_row ~ " and message.data is null and value rlike r'\"data\"\\s*+:\\s*+" ~ bracket ~ "'",
-        'data: no row': is_row ~ ' and coalesce(size(' ~ list ~ '), 0) < 1',
-        ('data' if dialect == 'seatunnel' else 'data[]') ~ ': a row without columns': is_row ~ ' and exists(' ~ list
-            ~ ', image -> coalesce(size(image), 0) < 1)',
-    }) -%}
-    {#- DRS has Canal's fields and this one, but another order, other binaries and another row before. -#}
-    {%- set errors = {
-        'wrong_format': {
-            'type: missing': 'message.type is null',
-            'columnType: Huawei DRS writes it, see the format drs': "array_contains(key_names, 'columnType')",
-        },
-        'unknown_op': unknown_op,
-        'fault': spark_cdc._statement_fault('sql', changes_rows=false),
-        'unexpected_structure': unexpected_structure,
-        'missing_rows': missing_rows,
-    } -%}
-    {%- if dialect == 'ticdc' -%}
-        {%- do errors.update({
-            'duplicate_key': {'_tidb: a field occurs twice': key_twice},
-            'missing_position': {'_tidb.commitTs: not a whole number': missing_position},
-        }) -%}
-    {%- endif -%}
-    {%- if may_be_ticdc -%}
-        {%- do errors.update({'missing_row': {
-            'data: the key alone, as _tidb.onlyHandleKey or _tidb.claimCheckLocation says': key_alone
-        }}) -%}
-    {%- endif -%}
-    {%- if dialect != 'seatunnel' -%}
-        {%- do errors.update({'array_length_mismatch': {
-            'old: not as many rows as data': "message.type = 'UPDATE' and size(message.old) > 0 "
-                ~ 'and size(message.old) <> size(message.data)'
-        }}) -%}
-    {%- endif -%}
     {%- set key_columns = 'message.pkNames' -%}
     {%- if dialect == 'oms' -%}
         {#- The vendor's samples name columns that the row does not have. -#}
@@ -161,6 +56,7 @@ struct<
     -#}
     {%- set es = 'case when message.es between -99999999999 and 99999999999 then message.es * 1000 else message.es end'
         if dialect == 'tencent' else 'message.es' -%}
+    {%- set commit_ts = spark_cdc._canal_commit_ts() -%}
     {{- return({
         'kind': kind,
         'database_name': 'message.database',
@@ -177,8 +73,140 @@ struct<
         'statement': statement,
         'sql_dialect': "'mysql'" if dialect in ['canal', 'ticdc', 'tencent', 'flink', 'seatunnel'] else none,
         'ddl': "nullif(message.sql, '')",
-        'errors': errors,
+        'errors': spark_cdc._canal_errors(dialect, types),
     }) -}}
+{%- endmacro -%}
+
+{#- The operations of `type` by what they are, as literals; `known` are all of them. -#}
+{%- macro _canal_types(dialect) -%}
+    {%- set rows = ['INSERT', 'UPDATE', 'DELETE', 'INIT', 'ROW'] -%}
+    {%- set ddl = ['CREATE', 'ALTER', 'ERASE', 'RENAME', 'CINDEX', 'DINDEX', 'QUERY'] -%}
+    {%- set heartbeats = ['MHEARTBEAT', 'TIDB_WATERMARK'] + (['HEARTBEAT'] if dialect == 'oms' else []) -%}
+    {%- set control = ['GTID', 'XACOMMIT', 'XAROLLBACK'] + heartbeats -%}
+    {{- return({
+        'rows': spark_cdc._literals(rows),
+        'rows_and_truncate': spark_cdc._literals(rows + ['TRUNCATE']),
+        'ddl': spark_cdc._literals(ddl),
+        'heartbeats': spark_cdc._literals(heartbeats),
+        'known': spark_cdc._literals(rows + ddl + control + ['TRUNCATE']),
+    }) -}}
+{%- endmacro -%}
+
+{#- TiCDC's place of a transaction in the order of all. -#}
+{%- macro _canal_commit_ts() -%}
+    {{- return(spark_cdc._whole_number("message._tidb['commitTs']")) -}}
+{%- endmacro -%}
+
+{#- The rules that reject a message, by error code. -#}
+{%- macro _canal_errors(dialect, types) -%}
+    {#- A heartbeat of DataArts is an UPDATE, too. -#}
+    {%- set is_row = 'message.type in (' ~ types.rows ~ ')' if dialect == 'dataarts' else "message_kind = 'rows'" -%}
+    {#- DRS has Canal's fields and this one, but another order, other binaries and another row before. -#}
+    {%- set errors = {
+        'wrong_format': {
+            'type: missing': 'message.type is null',
+            'columnType: Huawei DRS writes it, see the format drs': "array_contains(key_names, 'columnType')",
+            'commitTs: of the simple protocol of TiCDC, which is not read; set protocol=canal-json':
+                "array_contains(key_names, 'commitTs')",
+        },
+        'unknown_op': spark_cdc._canal_unknown_op(dialect, types, is_row),
+        'fault': spark_cdc._statement_fault('sql', changes_rows=false),
+        'unexpected_structure': spark_cdc._canal_unexpected_structure(dialect, is_row),
+        'missing_rows': spark_cdc._canal_missing_rows(dialect, is_row),
+    } -%}
+    {%- if dialect == 'ticdc' -%}
+        {%- do errors.update({
+            'duplicate_key': {'_tidb: a field occurs twice': spark_cdc._names_twice('map_keys(message._tidb)')},
+            'missing_position': {
+                '_tidb.commitTs: not a whole number': '(message.type in (' ~ types.rows_and_truncate ~ ') and '
+                    ~ spark_cdc._canal_commit_ts() ~ ' is null)'
+            },
+        }) -%}
+    {%- endif -%}
+    {%- if dialect in ['canal', 'ticdc'] -%}
+        {#- If a message exceeds the broker's limit, TiCDC sends the key alone, or the place where it put the row. -#}
+        {%- do errors.update({'missing_row': {
+            'data: the key alone, as _tidb.onlyHandleKey or _tidb.claimCheckLocation says': "(message.type in ('INSERT', 'UPDATE') "
+                ~ "and (coalesce(message._tidb['onlyHandleKey'], 'false') <> 'false' "
+                ~ "or coalesce(message._tidb['claimCheckLocation'], '') <> ''))"
+        }}) -%}
+    {%- endif -%}
+    {%- if dialect != 'seatunnel' -%}
+        {%- do errors.update({'array_length_mismatch': {
+            'old: not as many rows as data': "message.type = 'UPDATE' and size(message.old) > 0 "
+                ~ 'and size(message.old) <> size(message.data)'
+        }}) -%}
+    {%- endif -%}
+    {{- return(errors) -}}
+{%- endmacro -%}
+
+{%- macro _canal_unknown_op(dialect, types, is_row) -%}
+    {%- set rules = {} -%}
+    {%- set is_unknown = 'message.type not in (' ~ types.known ~ ')' -%}
+    {%- if dialect == 'cloudcanal' -%}
+        {#- The vendor's page does not list the types of a DDL: the flag marks it, and the statement shows its effect. -#}
+        {%- set is_unknown = is_unknown ~ " and not (coalesce(message.isDdl, false) and trim(message.sql) <> '')" -%}
+        {%- do rules.update({'sql: a statement that changes rows': "message.isDdl and statement_kind = 'changes_rows'"}) -%}
+    {%- elif dialect == 'oms' -%}
+        {#- The page says that `sql` is empty: of these types only QUERY may be a truncate. -#}
+        {%- do rules.update({
+            'sql: missing, and a QUERY may be a TRUNCATE': "message.type = 'QUERY' and coalesce(trim(message.sql), '') = ''"
+        }) -%}
+    {%- endif -%}
+    {{- return(dict(rules, **{
+        'type: not an operation of the format': is_unknown,
+        'isDdl: true, and type is a row operation': is_row ~ ' and coalesce(message.isDdl, false)',
+    })) -}}
+{%- endmacro -%}
+
+{%- macro _canal_unexpected_structure(dialect, is_row) -%}
+    {%- set rules = {
+        'data: rows, and type is not a row operation': 'not ' ~ is_row ~ ' and size(message.data) > 0',
+        'old: rows, and type is not a row operation': 'not ' ~ is_row ~ ' and size(message.old) > 0',
+        'old: a row in an insert': "message.type in ('INSERT', 'INIT', 'ROW') and " ~ spark_cdc._holds_a_row('message.old'),
+        'sql: not the TRUNCATE that type says': "message.type = 'TRUNCATE' and trim(message.sql) <> '' and statement_kind <> 'truncate'",
+        'isDdl: false, and the TRUNCATE has no statement': "message.type = 'TRUNCATE' and not coalesce(message.isDdl, true) and "
+            ~ "statement_kind = 'none'",
+    } -%}
+    {%- if dialect == 'seatunnel' -%}
+        {%- do rules.update({'old: a row, which this dialect does not have': spark_cdc._holds_a_row('message.old')}) -%}
+    {%- else -%}
+        {%- do rules.update({
+            'old: another row than data has, in a DELETE': "message.type = 'DELETE' and " ~ spark_cdc._holds_a_row('message.data')
+                ~ ' and ' ~ spark_cdc._other_rows('message.old', 'message.data')
+        }) -%}
+    {%- endif -%}
+    {%- if dialect == 'dataarts' -%}
+        {%- do rules.update({'isHeartbeat: true, and type is not UPDATE': "message.isHeartbeat and message.type <> 'UPDATE'"}) -%}
+    {%- endif -%}
+    {%- if dialect == 'tencent' -%}
+        {%- do rules.update({
+            'es: neither seconds of 10 digits nor milliseconds of 13': 'message.es between 10000000000 and 999999999999',
+            'es: beyond the year 9999 as milliseconds': spark_cdc._beyond_the_calendar('message.es'),
+        }) -%}
+    {%- else -%}
+        {%- do rules.update(spark_cdc._rules_of_milliseconds('es', 'message.es')) -%}
+    {%- endif -%}
+    {{- return(dict(rules, **spark_cdc._rules_of_names({'database': 'message.database', 'table': 'message.`table`'}))) -}}
+{%- endmacro -%}
+
+{%- macro _canal_missing_rows(dialect, is_row) -%}
+    {%- set rules, list = {}, spark_cdc._canal_list(dialect) -%}
+    {%- if dialect not in ['cloudcanal', 'flink', 'seatunnel'] -%}
+        {#- DRS has such a row too, with other values, so it is read only if the user names the dialect. -#}
+        {%- do rules.update({
+            'data: no row; old has it, as in the dialects flink and cloudcanal and in the format drs': "message.type = 'DELETE' and "
+                ~ 'coalesce(size(message.data), 0) < 1 and ' ~ spark_cdc._holds_a_row('message.old')
+        }) -%}
+    {%- endif -%}
+    {%- set other_shape, bracket = ['a list, as in the dialect flink, not a row', '\\['] if dialect == 'seatunnel'
+        else ['an object, as in the dialect seatunnel, not a list of rows', '\\{'] -%}
+    {{- return(dict(rules, **{
+        'data: ' ~ other_shape: is_row ~ " and message.data is null and value rlike r'\"data\"\\s*+:\\s*+" ~ bracket ~ "'",
+        'data: no row': is_row ~ ' and coalesce(size(' ~ list ~ '), 0) < 1',
+        ('data' if dialect == 'seatunnel' else 'data[]') ~ ': a row without columns': is_row ~ ' and exists(' ~ list
+            ~ ', image -> coalesce(size(image), 0) < 1)',
+    })) -}}
 {%- endmacro -%}
 
 {#-

@@ -82,6 +82,11 @@ struct<
         unexpected_structure=unexpected_structure,
         missing_position={'pos: not a whole number': pos ~ ' is not null and ' ~ sequence ~ ' is null'}
     ) -%}
+    {%- do errors.update({'wrong_format': dict(
+        {'payload: the message stands under it, as the Kafka Connect handler writes it; land what is inside as the value':
+            op ~ " is null and array_contains(key_names, 'payload')"},
+        **errors.wrong_format
+    )}) -%}
     {#- If a name contains a dot, the parts are not certain: the whole text is then the table's name. -#}
     {%- set part = namespace(names=[]) -%}
     {%- for place in [3, 2] -%}

@@ -53,7 +53,11 @@ struct<
         ~ spark_cdc._instant('message.ts', 'seconds') ~ ' end' -%}
     {%- set errors = dict(
         spark_cdc._errors_of_op('type', 'message.type', rows + ddl + control),
-        missing_row={'data: no row': is_row ~ ' and coalesce(size(message.data), 0) < 1'},
+        missing_row={
+            'encrypted: Maxwell has encrypted the row; set encrypt=none':
+                is_row ~ " and message.data is null and array_contains(key_names, 'encrypted')",
+            'data: no row': is_row ~ ' and coalesce(size(message.data), 0) < 1',
+        },
         unexpected_structure={
             'old: a row, and type is not update': is_row ~ " and message.type <> 'update' and size(message.old) > 0",
             'data: a row, and type is not a row operation': 'not ' ~ is_row ~ ' and size(message.data) > 0',
@@ -61,6 +65,10 @@ struct<
                 ~ " and coalesce(message.`table`, case when message.database is not null then '' end) = ''",
         }
     ) -%}
+    {%- do errors.update({'wrong_format': dict(
+        {'encrypted: Maxwell has encrypted the message; set encrypt=none': "message.type is null and array_contains(key_names, 'encrypted')"},
+        **errors.wrong_format
+    )}) -%}
     {%- do errors.unexpected_structure.update(spark_cdc._rules_of_milliseconds('ts', milliseconds)) -%}
     {%- do errors.unexpected_structure.update(spark_cdc._rules_of_seconds('ts', seconds)) -%}
     {%- do errors.unexpected_structure.update(spark_cdc._rules_of_names({'database': 'message.database', 'table': 'message.`table`'})) -%}

@@ -335,6 +335,10 @@ def pubsub(text: str) -> bytes:
             b'{"version":1,"type":"WATERMARK","commitTs":4,"buildTs":1}',
             "a message of TiCDC's simple protocol",
         ),
+        (
+            b'{"database":"d","table":"t","type":"insert","ts":1,"encrypted":{"iv":"a==","bytes":"b=="}}',
+            "a message that Maxwell has encrypted",
+        ),
         (open_protocol(b'{"u":{"id":{"t":3,"h":true,"f":11,"v":1}}}'), "TiCDC's Open Protocol"),
         (open_protocol(b'{"d":{"id":{"t":3,"v":1}}}', b'{"u":{}}'), "TiCDC's Open Protocol"),
         (open_protocol(b""), "TiCDC's Open Protocol"),
@@ -383,6 +387,21 @@ def test_what_tells_no_format_is_named(value: bytes, what: str) -> None:
     assert found.what.startswith(what)
     assert found.advice
     assert "Ann" not in found.what
+
+
+@pytest.mark.parametrize(
+    ("value", "is_row"),
+    [
+        (b'{"id":1,"name":"Ann"}', True),
+        (b'{"id":1,"data":"text","old":null}', True),
+        (b'{"before":null,"after":{"id":1}}', False),
+        (b'{"database":"d","table":"t","kind":"delete","data":{"id":13}}', False),
+        (b'{"payload":{"op":"READ","after":{"id":2}}}', False),
+        (b'{"table":"t","rows":[{"id":2}]}', False),
+    ],
+)
+def test_only_a_row_alone_may_be_flat(value: bytes, is_row: bool) -> None:
+    assert ("--dialect flat" in sight(value).advice) == is_row
 
 
 def test_what_tells_no_format_is_counted(library: MacroLibrary) -> None:

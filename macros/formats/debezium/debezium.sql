@@ -40,7 +40,7 @@
             connector: string, snapshot: string, origin: string, db: string, keyspace: string, `schema`: string, `table`: string,
             collection: string, ts_ms: bigint, ts_us: bigint, sequence: string, file: string, pos: bigint, lsn: string,
             commit_lsn: string, change_lsn: string, event_serial_no: string, scn: string, commit_scn: string, txId: string,
-            gtid: string, commit_ts: string
+            gtid: string, commit_ts: string, owner: string
         >
     {%- endset -%}
     {{- return({
@@ -144,6 +144,7 @@
     {%- set ddl_fault = 'case when ' ~ may_truncate ~ ' then ' ~ spark_cdc._statement_fault('ddl') ~ ' end' -%}
     {%- set unsupported = spark_cdc._debezium_unsupported('connector', dialect) -%}
     {%- do unsupported.update({
+        'source.owner: oracdc writes it, which is not read as Debezium': 'event.source.connector is null and event.source.owner is not null',
         'source.origin: cockroachdb is read by the dialect cockroachdb': "event.source.origin = 'cockroachdb'",
         'source.connector: missing, and the columns are cells, which are not read as Debezium':
             'event.op is not null and event.source is not null and event.source.connector is null and '

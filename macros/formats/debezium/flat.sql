@@ -144,9 +144,10 @@
 -#}
 {%- macro _debezium_flat_op_columns() -%}
     {{- return([
-        '__$operation', '__crdb__', '__operation_type', '_change_type', '_metadata_change_type', '_op', '_tidb_op', 'a_enttyp',
-        'dtl__capxaction', 'enttyp', 'header__change_oper', 'header__operation', 'hvr_is_deleted', 'hvr_op_val', 'op', 'op_code',
-        'op_type', 'opcode', 'operation', 'operation_type', 'operationtype', 'optype',
+        '__$operation', '__crdb__', '__operation_type', '_change_type', '_is_deleted', '_meta', '_meta/op', '_metadata_change_type',
+        '_op', '_tidb_op', 'a_enttyp', 'cdc_op', 'change_type', 'dtl__capxaction', 'enttyp', 'header__change_oper', 'header__operation',
+        'hvr_is_deleted', 'hvr_op_val', 'op', 'op_code', 'op_type', 'opcode', 'operation', 'operation_type', 'operationtype', 'optype',
+        'row_kind',
     ]) -}}
 {%- endmacro -%}
 

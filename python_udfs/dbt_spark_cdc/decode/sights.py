@@ -83,6 +83,10 @@ _STRANGERS = (
     _Stranger(
         "a message of TiCDC's simple protocol", ("version", "commitTs", "buildTs", "type"), _CANAL_JSON
     ),
+    # github.com/zendesk/maxwell, "Encryption": the row, or the whole message.
+    _Stranger(
+        "a message that Maxwell has encrypted", ("encrypted.iv", "encrypted.bytes"), "set encrypt=none"
+    ),
     _Stranger("an event of Striim", ("metadata.OperationName", "metadata.TableName"), _NO_FORMAT),
     _Stranger(
         "a notification of Amazon SNS", ("Type", "MessageId", "Message"), f"{_TAKE_OUT}, the member `Message`"
@@ -110,6 +114,8 @@ _FIRST_BYTES = (
     (b"\xfe\xff", "UTF-16 text", "let the producer write UTF-8"),
     (b"<?xml", "XML", _JSON_OUTPUT),
 )
+# Where other tools put a row: a message with one is no row alone, whose deletes would be read as updates.
+_ROWS_OF_OTHERS = ("before", "after", "data", "old", "old_data", "new", "new_data", "row", "rows", "record")
 _OLR_OPS = ("begin", "commit", "c", "u", "d", "ddl", "chkpt")
 _AVRO_TYPES = frozenset({"boolean", "int", "long", "float", "double", "bytes", "string"})
 
@@ -264,8 +270,11 @@ def _of_keys(message: dict[str, Any]) -> Sight:
         return Sight("an empty JSON object", "look whether the topic holds change messages")
     names = [key[:40] for key in message][:KEYS_SHOWN]
     more = ", …" if len(message) > KEYS_SHOWN else ""
+    what = f"a JSON object with the keys {', '.join(names)}{more}"
+    if any(isinstance(message.get(key), (dict, list)) for key in _ROWS_OF_OTHERS):
+        return Sight(what, "name the format; if no page of a format describes it, none reads it")
     return Sight(
-        f"a JSON object with the keys {', '.join(names)}{more}",
+        what,
         "name the format; a row alone is --format debezium --dialect flat, where `__op`, `__deleted` or a "
         "null value is a delete",
     )

@@ -66,7 +66,8 @@ struct<
         }
     ) -%}
     {%- do errors.update({'wrong_format': dict(
-        {'encrypted: Maxwell has encrypted the message; set encrypt=none': "message.type is null and array_contains(key_names, 'encrypted')"},
+        {'encrypted: Maxwell has encrypted the message; set encrypt=none':
+            "message.type is null and array_contains(key_names, 'encrypted')"},
         **errors.wrong_format
     )}) -%}
     {%- do errors.unexpected_structure.update(spark_cdc._rules_of_milliseconds('ts', milliseconds)) -%}

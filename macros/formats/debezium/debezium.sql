@@ -144,7 +144,8 @@
     {%- set ddl_fault = 'case when ' ~ may_truncate ~ ' then ' ~ spark_cdc._statement_fault('ddl') ~ ' end' -%}
     {%- set unsupported = spark_cdc._debezium_unsupported('connector', dialect) -%}
     {%- do unsupported.update({
-        'source.owner: oracdc writes it, which is not read as Debezium': 'event.source.connector is null and event.source.owner is not null',
+        'source.owner: oracdc writes it, which is not read as Debezium':
+            'event.source.connector is null and event.source.owner is not null',
         'source.origin: cockroachdb is read by the dialect cockroachdb': "event.source.origin = 'cockroachdb'",
         'source.connector: missing, and the columns are cells, which are not read as Debezium':
             'event.op is not null and event.source is not null and event.source.connector is null and '

@@ -872,6 +872,38 @@ def test_state_of_changes_that_share_a_position(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("spark")
+def test_state_of_partitions_whose_offsets_are_the_same(tmp_path: Path) -> None:
+    """Of two partitions the same offset is two messages; a table with another name is read beside them."""
+    sent = [
+        *(("orders", n % 3, n // 3, n, {"id": n, "v": "old"}) for n in range(6)),
+        ("orders", 1, 2, 6, {"id": 4, "v": "new"}),
+        ("lines", 0, 0, 7, {"id": 9, "v": "line"}),
+    ]
+    texts = [
+        json.dumps(
+            {
+                "topic": table,
+                "partition": partition,
+                "offset": offset,
+                "timestamp": 1_700_000_000_000 + time,
+                "value": json.dumps(
+                    {"database": "shop", "table": table, "type": "insert", "ts": 1_700_000_000, "data": row}
+                ),
+            }
+        )
+        for table, partition, offset, time, row in sent
+    ]
+    file = write(tmp_path, "shop.jsonl", *texts)
+    orders, others = lines(run(file, "--format", "maxwell", "--state", "--key", "id").stdout)
+    assert orders.get("error") is None
+    assert {row["id"]: row["v"] for row in orders["rows"]} == {
+        **dict.fromkeys("01235", "old"),
+        "4": "new",
+    }
+    assert others["rows"] == [{"id": "9", "v": "line"}]
+
+
+@pytest.mark.usefixtures("spark")
 def test_state_keeps_what_no_connector_sent(tmp_path: Path) -> None:
     """MySQL's marker of values that an update did not touch, in a text and in a binary."""
     source = {"connector": "mysql", "db": "shop", "table": "orders", "file": "binlog.000009", "row": 0}

@@ -255,6 +255,16 @@ def test_names_that_stay_alike_ask_for_a_route() -> None:
         put_names([table("a b"), table("a.b")], [])
 
 
+def test_all_names_that_stay_alike_are_said_at_once() -> None:
+    tables = [table("a b"), table("lines"), table("a.b"), table("t_num"), table("T_NUM")]
+    with pytest.raises(UsageError) as error:
+        put_names(tables, [])
+    assert (
+        "got `shop_a_b` for shop.a b and shop.a.b; `shop_t_num` for shop.t_num and shop.T_NUM. Write a route"
+        in str(error.value)
+    )
+
+
 # ---- routes
 
 
@@ -722,6 +732,33 @@ def test_decimals_of_debezium_without_a_schema_are_said(project: Path) -> None:
     assert again.exit_code == 0 and "base64" not in again.stderr, again.output
 
 
+def test_types_that_a_schema_names(project: Path) -> None:
+    """A time of day is read as one, and a date that holds an infinity, so a number, is said."""
+    types = {"id": "int32", "at": "int64 io.debezium.time.MicroTime", "on": "int32 io.debezium.time.Date"}
+    fields = [
+        {"field": name, "type": type_.split()[0], **({"name": type_.split()[1]} if " " in type_ else {})}
+        for name, type_ in types.items()
+    ]
+    source = {"connector": "mysql", "db": "shop", "table": "shifts", "file": "b.000001"}
+    messages = project / "shifts.jsonl"
+    lines = []
+    for place, day in enumerate([19723, 19724, -2147472692]):
+        after = {"id": place, "at": 3_600_000_000 * place, "on": day}
+        payload = {"op": "c", "after": after, "source": {**source, "pos": place}}
+        schema = {"type": "struct", "fields": [{"field": "after", "type": "struct", "fields": fields}]}
+        value = json.dumps({"schema": schema, "payload": payload})
+        lines.append(json.dumps({"offset": place, "key": json.dumps({"id": place}), "value": value}))
+    messages.write_text("\n".join(lines) + "\n")
+    done = run(project, messages, "--source", "shop", "--format", "debezium")
+    assert done.exit_code == 0, done.output
+    assert (
+        "shop.shifts: its column on is declared as bigint, because a value does not fit the type that the source names, "
+        "io.debezium.time.Date. To reject such rows, let a route declare the type."
+    ) in done.stderr
+    changes = (project / "models/staging/shop/stg_shop__shifts_changes.sql").read_text()
+    assert "'at': 'string'" in changes and "'on': 'bigint'" in changes
+
+
 def test_a_few_values_that_make_a_column_a_text_are_said(project: Path) -> None:
     """One odd value of twenty: the column takes it, and whoever ran the command learns what the others are."""
     text = '{"database":"shop","table":"items","type":"insert","ts":1,"xid":1,"xoffset":%d,"data":%s,"primary_key_columns":["id"]}'
@@ -735,7 +772,7 @@ def test_a_few_values_that_make_a_column_a_text_are_said(project: Path) -> None:
     done = run(project, messages, "--source", "shop", "--format", "maxwell")
     assert done.exit_code == 0, done.output
     assert (
-        "shop.items: its column amount is a string, because a few of its values are not of the type decimal(20,4). To "
+        "shop.items: its column amount is declared as string, because a few of its values are not of the type decimal(20,4). To "
         "reject such rows, let a route declare the type."
     ) in done.stderr
     assert "code" not in done.stderr

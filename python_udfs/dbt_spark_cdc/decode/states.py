@@ -95,10 +95,12 @@ class States:
         declared = self.options.columns or dict.fromkeys(
             itertools.chain.from_iterable(table.columns for table in tables), "string from text"
         )
+        # Of two partitions the same offset is two messages.
+        numbers: dict[tuple[int, str, int], int] = {}
         create_raw(
             spark,
             (
-                (n, message)
+                (numbers.setdefault((n, message.topic, message.partition), len(numbers)), message)
                 for n, table in enumerate(tables)
                 for message in table.file.messages
                 if message.line in table.lines
@@ -121,11 +123,12 @@ class States:
             return
         variants = [c["name"] for c in columns if c["family"] == "variant"]
         # One more key column keeps tables apart that share a query.
+        table_id = f"cast(get(array({', '.join(str(n) for n, *_ in numbers)}), _cdc_partition) as string)"
         fields = ", ".join(f"{c['literal']}, _cdc_before.{c['quoted']}" for c in columns)
         with_table = f"""select *
-            except (_cdc_before), cast(_cdc_partition as string) as {TABLE_ID},
+            except (_cdc_before), {table_id} as {TABLE_ID},
             case when _cdc_before is not null
-                then named_struct('{TABLE_ID}', cast(_cdc_partition as string), {fields}) end as _cdc_before
+                then named_struct('{TABLE_ID}', {table_id}, {fields}) end as _cdc_before
             from ({changes})"""  # noqa: S608  # the macros' own SQL
         with names_told_apart(spark, declared):
             # Cached as rows, as a model stores them: `current_rows` reads its changes several times.
@@ -135,10 +138,10 @@ class States:
             rows.createOrReplaceTempView("changes")
             refused: dict[int, Counter[Error]] = {}
             for row in spark.sql(
-                "select _cdc_partition as n, _cdc_error.*, count(*) as changes from changes "
+                f"select {TABLE_ID} as n, _cdc_error.*, count(*) as changes from changes "  # noqa: S608  # a name of ours
                 "where _cdc_error is not null group by all"
             ).collect():
-                refused.setdefault(row.n, Counter())[row.code, row.detail] = row.changes
+                refused.setdefault(int(row.n), Counter())[row.code, row.detail] = row.changes
             for number, counts in refused.items():
                 tables[number].errors.extend(_counted("Changes not applied", counts))
             has_patches = "_cdc_patches" in spark.table("changes").columns

@@ -200,12 +200,15 @@ def put_names(tables: Sequence[Table], found: Iterable[Table]) -> None:
     for longer in (_qualified, _full):
         for table in _clashing(new, tables):
             table.model = model_name(longer(table))
+    clashes: dict[str, str] = {}
     for table in _clashing(tables, tables):
-        alike = [t for t in tables if t is not table and not set(t.models).isdisjoint(table.models)]
+        alike = [t.full_name for t in tables if not set(t.models).isdisjoint(table.models)]
+        clashes.setdefault(" and ".join(alike), table.model)
+    if clashes:
+        got = "; ".join(f"`{model}` for {alike}" for alike, model in clashes.items())
         raise UsageError(
-            "option --routes must give each table a model name of its own; got "
-            f"`{table.model}` for {' and '.join(t.full_name for t in [table, *alike])}. Write a route with "
-            "source-table and sink-table."
+            f"option --routes must give each table a model name of its own; got {got}. "
+            "Write a route with source-table and sink-table."
         )
 
 

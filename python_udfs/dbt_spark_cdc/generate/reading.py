@@ -441,15 +441,15 @@ def notices_of_base64(tables: Iterable[Table]) -> Iterator[str]:
 
 
 def notices_of_slips(tables: Iterable[Table]) -> Iterator[str]:
-    """Yield a sentence for each column that is a text because of a few values, unless a route says it."""
+    """Yield a sentence for each column that a few values give another type, unless a route says it."""
     for table in tables:
         for column in table.columns:
             reason = column.guess or ""
-            if column.type == TEXT and (reason == DOES_NOT_FIT or reason.startswith(FEW_DIFFER)):
+            if reason == DOES_NOT_FIT or reason.startswith(FEW_DIFFER):
                 named = f", {column.source_type}" if column.source_type and reason == DOES_NOT_FIT else ""
                 yield (
-                    f"{table.full_name}: its column {column.name} is a string, because {reason}{named}. "
-                    "To reject such rows, let a route declare the type."
+                    f"{table.full_name}: its column {column.name} is declared as {column.type}, because "
+                    f"{reason}{named}. To reject such rows, let a route declare the type."
                 )
 
 

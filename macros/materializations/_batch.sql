@@ -14,63 +14,87 @@
     {%- set arrays = spark_cdc._from_resume_state() if table.options.hard_deletes == 'new_record' and not has_truncates else {} -%}
     {%- set last_sequence = arrays[table.last_sequence] or 'stored.' ~ table.last_sequence -%}
     {%- set is_deleted = 'stored.valid_to is not null' if table.options.hard_deletes == 'invalidate' else 'stored._cdc_is_deleted' -%}
+with touched_keys as (
+
+    select {{ spark_cdc._quoted(table.key) }}, true as _cdc_is_touched
+    from ({{ spark_cdc._key_operations(new_changes, table.key, table.key) }})
+    group by {{ spark_cdc._quoted(table.key) }}
+
+),
+{%- if has_truncates %}
+
+truncates as (
+
     select
-        *
-        {%- if finds_late_arriving %},
-        coalesce(
-            min(case when _cdc_stored_last_sequence is null then _cdc_sequence end) over of_key
-                <= max(_cdc_stored_last_sequence) over of_key,
-            {%- if table.deleted_keys_gone %}
-            min(_cdc_sequence) over of_key <= {{ spark_cdc._sequence_literal(table.deleted_keys_gone) }},
-            {%- endif %}
-            false
-        ) or max(_cdc_needs_all_changes) over of_key as _cdc_is_late_arriving
-        {%- endif %}
-    from (
-        select {{ event_columns }}, false as _cdc_needs_all_changes
-        from ({{ spark_cdc._key_operations(new_changes, table.key, table.columns, table.patched) }})
+        {{ '_cdc_source_table, ' if has_source_tables }}min(_cdc_sequence) as _cdc_first_sequence,
+        max(_cdc_sequence) as _cdc_last_sequence
+    from {{ new_changes }}
+    where _cdc_op = 'truncate'
+    {{ 'group by _cdc_source_table' if has_source_tables }}
 
-        union all
+),
+{%- endif %}
 
-        select
-            {%- for name in table.columns + spark_cdc._key_operation_columns() %}
-            {{ arrays[name] or 'stored.' ~ spark_cdc._quote(name) }} as {{ spark_cdc._quote(name) }},
-            {%- endfor %}
-            false as _cdc_inherits_values,
-            null as _cdc_inherited_by,
-            {{ last_sequence }} as _cdc_stored_last_sequence,
-            {{ table.valid_from }} as _cdc_stored_valid_from,
-            {%- if table.patched %}
-            cast(null as map<string,string>) as _cdc_patches,
-            {%- endif %}
-            {{ 'coalesce(truncated._cdc_first_sequence < ' ~ last_sequence ~ ', false)' if has_truncates else 'false' }}
-                {{- ' or ' ~ is_deleted if hides_deletes }} as _cdc_needs_all_changes
-        from {{ spark_cdc._last_rows(table, target_relation) }} as stored
-        {{ 'left' if has_truncates else 'inner' }} join (
-            select {{ spark_cdc._quoted(table.key) }}, true as _cdc_is_touched
-            from ({{ spark_cdc._key_operations(new_changes, table.key, table.key) }})
-            group by {{ spark_cdc._quoted(table.key) }}
-        ) as touched
-            on {{ spark_cdc._same_key(table.key, 'stored', 'touched') }}
-        {%- if has_truncates %}
-        left join (
-            select
-                {{ '_cdc_source_table, ' if has_source_tables }}min(_cdc_sequence) as _cdc_first_sequence,
-                max(_cdc_sequence) as _cdc_last_sequence
-            from {{ new_changes }}
-            where _cdc_op = 'truncate'
-            {{ 'group by _cdc_source_table' if has_source_tables }}
-        ) as truncated
-            on {{ 'stored._cdc_source_table <=> truncated._cdc_source_table' if has_source_tables else 'true' }}
-        where
-            touched._cdc_is_touched
-            or truncated._cdc_first_sequence < {{ last_sequence }}
-            or (not {{ is_deleted }} and truncated._cdc_last_sequence > {{ last_sequence }})
+new_operations as (
+
+    select {{ event_columns }}, false as _cdc_needs_all_changes
+    from ({{ spark_cdc._key_operations(new_changes, table.key, table.columns, table.patched) }})
+
+),
+
+last_rows as (
+
+    select
+        {%- for name in table.columns + spark_cdc._key_operation_columns() %}
+        {{ arrays[name] or 'stored.' ~ spark_cdc._quote(name) }} as {{ spark_cdc._quote(name) }},
+        {%- endfor %}
+        false as _cdc_inherits_values,
+        null as _cdc_inherited_by,
+        {{ last_sequence }} as _cdc_stored_last_sequence,
+        {{ table.valid_from }} as _cdc_stored_valid_from,
+        {%- if table.patched %}
+        cast(null as map<string,string>) as _cdc_patches,
         {%- endif %}
-    )
-    {%- if finds_late_arriving %}
-    window of_key as (partition by {{ spark_cdc._quoted(table.key) }})
+        {{ 'coalesce(truncates._cdc_first_sequence < ' ~ last_sequence ~ ', false)' if has_truncates else 'false' }}
+            {{- ' or ' ~ is_deleted if hides_deletes }} as _cdc_needs_all_changes
+    from {{ spark_cdc._last_rows(table, target_relation) }} as stored
+    {{ 'left' if has_truncates else 'inner' }} join touched_keys
+        on {{ spark_cdc._same_key(table.key, 'stored', 'touched_keys') }}
+    {%- if has_truncates %}
+    left join truncates
+        on {{ 'stored._cdc_source_table <=> truncates._cdc_source_table' if has_source_tables else 'true' }}
+    where
+        touched_keys._cdc_is_touched
+        or truncates._cdc_first_sequence < {{ last_sequence }}
+        or (not {{ is_deleted }} and truncates._cdc_last_sequence > {{ last_sequence }})
     {%- endif %}
+
+),
+
+operations as (
+
+    select * from new_operations
+    union all
+    select * from last_rows
+
+)
+
+select
+    *
+    {%- if finds_late_arriving %},
+    coalesce(
+        min(case when _cdc_stored_last_sequence is null then _cdc_sequence end) over of_key
+            <= max(_cdc_stored_last_sequence) over of_key,
+        {%- if table.deleted_keys_gone %}
+        min(_cdc_sequence) over of_key <= {{ spark_cdc._sequence_literal(table.deleted_keys_gone) }},
+        {%- endif %}
+        false
+    ) or max(_cdc_needs_all_changes) over of_key as _cdc_is_late_arriving
+    {%- endif %}
+from operations
+{%- if finds_late_arriving %}
+window of_key as (partition by {{ spark_cdc._quoted(table.key) }})
+{%- endif %}
 {%- endmacro -%}
 
 {#-

@@ -28,40 +28,49 @@
         {#- dbt run --empty reads no row of any model -#}
         {{- return(nothing) -}}
     {%- endif -%}
-    {%- set condition, pending = 'true', none -%}
-    {%- if before -%}
-        {%- set new_messages = spark_cdc._new_messages(log, before.loaded_at) if log.changes else none -%}
-        {%- if new_messages and found.count == before.count + new_messages.count and new_messages.of_changes == 0
-            and spark_cdc._is_one_call(log.changes, 'changes') -%}
-            {{- return(dict(nothing, is_only_read=true)) -}}
-        {%- endif -%}
-        {%- set later = '_cdc_loaded_at is null or _cdc_loaded_at > timestamp_micros(' ~ before.loaded_at ~ ')' -%}
-        {%- set condition = spark_cdc._of_this_run(later, '_cdc_loaded_at') -%}
-        {%- set pending = spark_cdc._pending_changes(
-            all_changes, condition, before.last_sequence, deleted_keys_gone,
-            table if table.newest_is_row else none, found.count - before.count, before.last_truncate
-        ) -%}
-        {%- if found.count != before.count + (new_messages or pending).count -%}
-            {%- set condition, pending = 'true', none -%}
-        {%- elif pending.count == 0 -%}
-            {{- return(dict(nothing, is_only_read=new_messages is not none)) -}}
-        {%- endif -%}
+    {%- set later = spark_cdc._later_changes(table, all_changes, log, before, found, deleted_keys_gone) if before else none -%}
+    {%- if later and later.pending.count == 0 -%}
+        {{- return(dict(nothing, is_only_read=log.changes is not none)) -}}
     {%- endif -%}
-    {%- if is_build -%}
-        {%- set pending = spark_cdc._changes_of_first_build(all_changes, table.key) -%}
+    {%- if later -%}
+        {%- set pending, truncates_before, partial_before = later.pending, before.truncates, before.partial -%}
+    {%- elif is_build -%}
+        {%- set pending, truncates_before, partial_before = spark_cdc._changes_of_first_build(all_changes, table.key), 0, 0 -%}
+    {%- else -%}
+        {%- set pending, truncates_before, partial_before = spark_cdc._pending_changes(all_changes, 'true', last_truncate=''), 0, 0 -%}
     {%- endif -%}
-    {%- set pending = pending or spark_cdc._pending_changes(all_changes, condition, last_truncate='') -%}
-    {%- set truncates = pending.truncates + (0 if condition == 'true' else before.truncates) -%}
+    {%- set truncates = pending.truncates + truncates_before -%}
     {{- return(dict(
         nothing,
         loaded_at=found.loaded_at if log.changes else [found.loaded_at, pending.last_loaded_at or 0] | max,
         truncates=truncates,
         last_truncate=pending.last_truncate,
         has_truncates=pending.truncates > 0 or truncates > 0 and not pending.are_after_truncates,
-        partial=pending.partial + (0 if condition == 'true' else before.partial),
-        condition=condition,
+        partial=pending.partial + partial_before,
+        condition=later.condition if later else 'true',
         pending=pending
     )) -}}
+{%- endmacro -%}
+
+{#-
+    The changes of later runs than those that the table notes (`before`): `condition` selects them, and `pending` is what they are
+    (see `_pending_changes`). None if the log has gained or lost other rows than these: then all changes count.
+-#}
+{%- macro _later_changes(table, all_changes, log, before, found, deleted_keys_gone) -%}
+    {%- set gained = found.count - before.count -%}
+    {%- set later = '_cdc_loaded_at is null or _cdc_loaded_at > timestamp_micros(' ~ before.loaded_at ~ ')' -%}
+    {%- set condition = spark_cdc._of_this_run(later, '_cdc_loaded_at') -%}
+    {%- set new_messages = spark_cdc._new_messages(log, before.loaded_at) if log.changes else none -%}
+    {%- if new_messages and new_messages.count != gained -%}
+        {{- return(none) -}}
+    {%- elif new_messages and new_messages.of_changes == 0 and spark_cdc._is_one_call(log.changes, 'changes') -%}
+        {{- return({'condition': condition, 'pending': {'count': 0}}) -}}
+    {%- endif -%}
+    {%- set pending = spark_cdc._pending_changes(
+        all_changes, condition, before.last_sequence, deleted_keys_gone, table if table.newest_is_row else none, gained,
+        before.last_truncate
+    ) -%}
+    {{- return({'condition': condition, 'pending': pending} if new_messages or pending.count == gained else none) -}}
 {%- endmacro -%}
 
 {#-

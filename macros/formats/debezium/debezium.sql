@@ -62,136 +62,29 @@
     {%- endfor -%}
     {%- set is_cloudcanal = dialect == 'cloudcanal' -%}
     {%- set is_by_offset = dialect == 'by_offset' -%}
-    {%- set inserts = ['c', 'i'] if is_cloudcanal else ['c'] -%}
-    {%- set rows = inserts + ['u', 'd', 'r'] -%}
-    {%- set with_after = inserts + ['u', 'r'] -%}
-    {%- set others = ['t', 'm'] + (['a'] if is_cloudcanal else []) -%}
-    {%- set no_after = 'coalesce(size(event.after), 0) < 1' if is_cloudcanal else 'event.after is null' -%}
-    {#- CloudCanal's page swaps the meanings of before and after, compared with its sample: a delete has one row. -#}
-    {%- set two_rows = "event.op = 'd' and size(event.before) > 0 and size(event.after) > 0 "
-        ~ 'and not array_sort(map_entries(event.before)) <=> array_sort(map_entries(event.after))' -%}
     {%- set ddl = "coalesce(event.ddl, get_json_object(event.historyRecord, '$.ddl'))" -%}
-    {#-
-        A table's own columns can make its messages look alike. Such a message is neither: it has no databaseName, or more than
-        a time.
-    -#}
-    {%- set is_ddl -%}
-        (event.databaseName is not null and (event.tableChanges is not null or event.ddl is not null)
-        or event.source.connector is not null and event.historyRecord is not null)
-    {%- endset -%}
-    {%- set is_heartbeat -%}
-        (event.ts_ms is not null and event.source is null
-        and size(json_object_keys(coalesce(get_json_object(value, '$.payload'), value))) = 1)
-    {%- endset -%}
     {#- Vitess leaves `db` empty: its databases are keyspaces. -#}
     {%- set database = "coalesce(nullif(event.source.db, ''), event.source.keyspace, event.source.db)" -%}
     {%- set qualifier = "coalesce(nullif(event.source.schema, ''), " ~ database ~ ')' -%}
-    {%- set may_truncate = '(event.op is null and ' ~ is_ddl ~ (" or event.op = 'a'" if is_cloudcanal else '') ~ ')' -%}
     {%- set kind -%}
         case
-            when event.op in ({{ spark_cdc._literals(rows) }}) then 'rows'
+            when event.op in ({{ spark_cdc._debezium_ops(dialect).rows }}) then 'rows'
             when event.op = 't' then 'truncate'
             when event.op = 'm' then 'other'
             {#-
                 MySQL's connector leaves `t` out by default, and TiCDC and CloudCanal have none. Two truncates at one position
                 do no harm.
             -#}
-            when {{ may_truncate }} and statement_kind = 'truncate' then 'truncate'
+            when {{ spark_cdc._debezium_may_truncate(dialect) }} and statement_kind = 'truncate' then 'truncate'
             {%- if is_cloudcanal %}
             when event.op = 'a' then 'ddl'
             {%- endif %}
             when event.status = 'BEGIN' then 'begin'
             when event.status = 'END' then 'commit'
-            when {{ is_ddl }} then 'ddl'
+            when {{ spark_cdc._debezium_is_ddl() }} then 'ddl'
             else 'heartbeat'
         end
     {%- endset -%}
-    {%- set no_row_after = 'event.op in (' ~ spark_cdc._literals(with_after) ~ ') and ' ~ no_after -%}
-    {#- In the format debezium_mongodb the documents are read first, and its own header checks the row of a delete. -#}
-    {%- set no_row_before = "event.op = 'd' and coalesce(size(event.before), 0) < 1 and "
-        ~ ('coalesce(size(event.after), 0) < 1 and ' if is_cloudcanal else '')
-        ~ 'coalesce(size(row_of_key), 0) < 1' -%}
-    {#- Flink's writers name no source at all: the topic is then the table. -#}
-    {%- set no_table = 'event.source is not null and event.op in (' ~ spark_cdc._literals(rows + ['t'])
-        ~ ") and coalesce(event.source.table, event.source.collection, '') = ''" -%}
-    {%- set two_events = 'message.payload is not null and (message.op is not null or message.source is not null '
-        ~ 'or message.before is not null or message.after is not null)' -%}
-    {%- set two_old_keys = 'case when size(headers) > 1 then '
-        ~ 'size(array_distinct(' ~ spark_cdc._debezium_old_keys() ~ ')) > 1 else false end' -%}
-    {#- If a message has a row that its operation does not have, nobody knows which of the two is right. -#}
-    {%- set structure = {
-        'ts_ms: not a whole number': 'event.op is null and event.source is null and event.ts_ms is not null '
-            ~ 'and try_cast(event.ts_ms as bigint) is null',
-        'source.table: missing': no_table,
-        'payload: an event, and another one at the root': two_events,
-        'headers: two of the name __debezium.oldkey that differ': two_old_keys,
-        'source.ts_ms: not a time in milliseconds': spark_cdc._is_no_time('event.source.ts_ms', 'milliseconds'),
-        'source.ts_us: not a time in microseconds': spark_cdc._is_no_time('event.source.ts_us', 'microseconds'),
-        'before: has a row, which the operation does not have': "event.op in ('t', " ~ spark_cdc._literals(inserts + ['r'])
-            ~ ') and coalesce(size(event.before) > 0, false)',
-        'after: has a row, which the operation does not have': 'event.op in (' ~ ("'t'" if is_cloudcanal else "'t', 'd'")
-            ~ ') and coalesce(size(event.after) > 0, false)',
-    } -%}
-    {%- for name in ['db', 'keyspace', 'schema', 'table', 'collection'] -%}
-        {%- do structure.update({'source.' ~ name ~ ': not a text': spark_cdc._is_nested({name: 'event.source.' ~ name})}) -%}
-    {%- endfor -%}
-    {%- set no_place -%}
-        case
-            when event.op in ({{ spark_cdc._literals(rows + ['t']) }}) or {{ may_truncate }} and startswith(statement_kind, 'truncate')
-                then {{ spark_cdc._debezium_no_place('event.source', 'event.op') | indent(16) }}
-        end
-    {%- endset -%}
-    {%- set ddl_fault = 'case when ' ~ may_truncate ~ ' then ' ~ spark_cdc._statement_fault('ddl') ~ ' end' -%}
-    {%- set unsupported = spark_cdc._debezium_unsupported('connector', dialect) -%}
-    {%- do unsupported.update({
-        'source.owner: oracdc writes it, which is not read as Debezium':
-            'event.source.connector is null and event.source.owner is not null',
-        'source.origin: cockroachdb is read by the dialect cockroachdb': "event.source.origin = 'cockroachdb'",
-        'source.connector: missing, and the columns are cells, which are not read as Debezium':
-            'event.op is not null and event.source is not null and event.source.connector is null and '
-            ~ spark_cdc._debezium_holds_cells('value'),
-        'source.connector: postgresql, and the columns are cells, as YugabyteDB writes them':
-            "event.source.connector = 'postgresql' and " ~ spark_cdc._debezium_holds_set_cells('value'),
-    }) -%}
-    {%- set union = ": the row is under Value, as Avro's JSON encoding writes unions" -%}
-    {%- set errors = {
-        'duplicate_key': {'source: names a field twice': spark_cdc._debezium_names_twice()},
-        'unsupported_connector': unsupported,
-        'wrong_format': {
-            'after' ~ union: spark_cdc._is_avro_record('event.after'),
-            'before' ~ union: spark_cdc._is_avro_record('event.before'),
-            'payload: ' ~ spark_cdc._wrappings().text_of_object ~ '; the object has to be the value':
-                "event.op is null and value rlike r'\"payload\"\\s*+:\\s*+\"\\s*+\\{'",
-            'op: missing, and the message is no heartbeat, mark of a transaction or schema change':
-                "event.op is null and not (coalesce(event.status in ('BEGIN', 'END'), false) or " ~ is_ddl ~ ' or ' ~ is_heartbeat ~ ')',
-        },
-        'unknown_op': {'op: not one that the format has': 'event.op not in (' ~ spark_cdc._literals(rows + others) ~ ')'},
-        'missing_after': {'after: missing': no_row_after},
-        'key_missing': {'before: missing, and the Kafka key does not name the row': no_row_before},
-        'fault': 'coalesce(' ~ no_place ~ ', ' ~ ddl_fault ~ ')',
-        'unexpected_structure': structure,
-    } -%}
-    {%- if is_cloudcanal -%}
-        {%- do structure.update({
-            'before: another row than in after': two_rows,
-            'ddl: a schema change with a row': "(event.op = 'a' or event.op is null and event.ddl is not null) "
-                ~ 'and coalesce(size(event.after) > 0 or size(event.before) > 0, false)',
-            'ddl: a row with a statement': 'event.op in (' ~ spark_cdc._literals(rows) ~ ") and trim(event.ddl) <> ''",
-            'databaseName: another one than source.db': 'event.op is null and event.databaseName <> event.source.db',
-        }) -%}
-    {%- endif -%}
-    {%- if is_cloudcanal or is_by_offset -%}
-        {%- do errors.pop('fault') -%}
-        {%- do errors.update({'fault': ddl_fault}) -%}
-    {%- endif -%}
-    {%- if is_by_offset -%}
-        {%- do errors.unknown_op.update({
-            'op: a truncate, which has no place in the order of the offsets': "event.op = 't'",
-            'ddl: a TRUNCATE, which has no place in the order of the offsets':
-                may_truncate ~ " and startswith(statement_kind, 'truncate')",
-        }) -%}
-    {%- endif -%}
-    {%- set key_columns = 'map_keys(row_of_key)' -%}
     {%- set transaction_id -%}
         coalesce(
             event.transaction.id, event.source.gtid, event.source.txId, case when event.status is not null then event.id end
@@ -201,7 +94,7 @@
     {%- set beside_event = dict(
         spark_cdc._debezium_rows_of_keys(), connector="case when not event.op <=> 'm' then event.source.connector end"
     ) -%}
-    {%- if dialect != 'cloudcanal' -%}
+    {%- if not is_cloudcanal -%}
         {%- set beside_event = dict(beside_event, **spark_cdc._debezium_known_rows()) -%}
     {%- endif -%}
     {{- return({
@@ -222,15 +115,154 @@
         'committed_at': 'coalesce(' ~ spark_cdc._instant('nullif(event.source.ts_us, 0)', 'microseconds') ~ ', '
             ~ spark_cdc._instant('nullif(event.source.ts_ms, 0)', 'milliseconds') ~ ')',
         'transaction_id': transaction_id,
-        'key_columns': key_columns,
+        'key_columns': 'map_keys(row_of_key)',
         'column_types': spark_cdc._debezium_types(
             "get(filter(message.`schema`.fields, part -> part.field in ('after', 'before')), 0).fields"
         ),
         'statement': {'text': ddl, 'table': 'event.source.table', 'qualifier': qualifier},
         'sql_dialect': spark_cdc._debezium_sql_dialect(),
         'ddl': 'statement',
-        'errors': errors,
+        'errors': spark_cdc._debezium_errors(dialect),
     }) -}}
+{%- endmacro -%}
+
+{#- The operations of `op` by what they are, as literals; `known` are all of them. -#}
+{%- macro _debezium_ops(dialect) -%}
+    {%- set inserts = ['c', 'i'] if dialect == 'cloudcanal' else ['c'] -%}
+    {%- set rows = inserts + ['u', 'd', 'r'] -%}
+    {%- set others = ['t', 'm'] + (['a'] if dialect == 'cloudcanal' else []) -%}
+    {{- return({
+        'rows': spark_cdc._literals(rows),
+        'rows_and_truncate': spark_cdc._literals(rows + ['t']),
+        'with_after': spark_cdc._literals(inserts + ['u', 'r']),
+        'inserts_and_snapshot': spark_cdc._literals(inserts + ['r']),
+        'known': spark_cdc._literals(rows + others),
+    }) -}}
+{%- endmacro -%}
+
+{#-
+    Conditions on a message without an operation. A table's own columns can make its messages look alike. Such a message is
+    neither: it has no databaseName, or more than a time.
+-#}
+{%- macro _debezium_is_ddl() -%}
+    {%- set is_ddl -%}
+        (event.databaseName is not null and (event.tableChanges is not null or event.ddl is not null)
+        or event.source.connector is not null and event.historyRecord is not null)
+    {%- endset -%}
+    {{- return(is_ddl) -}}
+{%- endmacro -%}
+
+{%- macro _debezium_is_heartbeat() -%}
+    {%- set is_heartbeat -%}
+        (event.ts_ms is not null and event.source is null
+        and size(json_object_keys(coalesce(get_json_object(value, '$.payload'), value))) = 1)
+    {%- endset -%}
+    {{- return(is_heartbeat) -}}
+{%- endmacro -%}
+
+{%- macro _debezium_may_truncate(dialect) -%}
+    {{- return(
+        '(event.op is null and ' ~ spark_cdc._debezium_is_ddl() ~ (" or event.op = 'a'" if dialect == 'cloudcanal' else '') ~ ')'
+    ) -}}
+{%- endmacro -%}
+
+{#- The rules that reject a message, by error code. -#}
+{%- macro _debezium_errors(dialect) -%}
+    {%- set is_cloudcanal = dialect == 'cloudcanal' -%}
+    {%- set ops, may_truncate = spark_cdc._debezium_ops(dialect), spark_cdc._debezium_may_truncate(dialect) -%}
+    {%- set no_after = 'coalesce(size(event.after), 0) < 1' if is_cloudcanal else 'event.after is null' -%}
+    {#- In the format debezium_mongodb the documents are read first, and its own header checks the row of a delete. -#}
+    {%- set no_row_before = "event.op = 'd' and coalesce(size(event.before), 0) < 1 and "
+        ~ ('coalesce(size(event.after), 0) < 1 and ' if is_cloudcanal else '')
+        ~ 'coalesce(size(row_of_key), 0) < 1' -%}
+    {%- set unsupported = spark_cdc._debezium_unsupported('connector', dialect) -%}
+    {%- do unsupported.update({
+        'source.owner: oracdc writes it, which is not read as Debezium':
+            'event.source.connector is null and event.source.owner is not null',
+        'source.origin: cockroachdb is read by the dialect cockroachdb': "event.source.origin = 'cockroachdb'",
+        'source.connector: missing, and the columns are cells, which are not read as Debezium':
+            'event.op is not null and event.source is not null and event.source.connector is null and '
+            ~ spark_cdc._debezium_holds_cells('value'),
+        'source.connector: postgresql, and the columns are cells, as YugabyteDB writes them':
+            "event.source.connector = 'postgresql' and " ~ spark_cdc._debezium_holds_set_cells('value'),
+    }) -%}
+    {%- set union = ": the row is under Value, as Avro's JSON encoding writes unions" -%}
+    {%- set unknown_op = {'op: not one that the format has': 'event.op not in (' ~ ops.known ~ ')'} -%}
+    {%- if dialect == 'by_offset' -%}
+        {%- do unknown_op.update({
+            'op: a truncate, which has no place in the order of the offsets': "event.op = 't'",
+            'ddl: a TRUNCATE, which has no place in the order of the offsets':
+                may_truncate ~ " and startswith(statement_kind, 'truncate')",
+        }) -%}
+    {%- endif -%}
+    {%- set errors = {
+        'duplicate_key': {'source: names a field twice': spark_cdc._debezium_names_twice()},
+        'unsupported_connector': unsupported,
+        'wrong_format': {
+            'after' ~ union: spark_cdc._is_avro_record('event.after'),
+            'before' ~ union: spark_cdc._is_avro_record('event.before'),
+            'payload: ' ~ spark_cdc._wrappings().text_of_object ~ '; the object has to be the value':
+                "event.op is null and value rlike r'\"payload\"\\s*+:\\s*+\"\\s*+\\{'",
+            'op: missing, and the message is no heartbeat, mark of a transaction or schema change':
+                "event.op is null and not (coalesce(event.status in ('BEGIN', 'END'), false) or " ~ spark_cdc._debezium_is_ddl()
+                ~ ' or ' ~ spark_cdc._debezium_is_heartbeat() ~ ')',
+        },
+        'unknown_op': unknown_op,
+        'missing_after': {'after: missing': 'event.op in (' ~ ops.with_after ~ ') and ' ~ no_after},
+        'key_missing': {'before: missing, and the Kafka key does not name the row': no_row_before},
+    } -%}
+    {%- set ddl_fault = 'case when ' ~ may_truncate ~ ' then ' ~ spark_cdc._statement_fault('ddl') ~ ' end' -%}
+    {%- set structure = spark_cdc._debezium_unexpected_structure(dialect, ops) -%}
+    {%- if is_cloudcanal or dialect == 'by_offset' -%}
+        {{- return(dict(errors, unexpected_structure=structure, fault=ddl_fault)) -}}
+    {%- endif -%}
+    {%- set no_place -%}
+        case
+            when event.op in ({{ ops.rows_and_truncate }}) or {{ may_truncate }} and startswith(statement_kind, 'truncate')
+                then {{ spark_cdc._debezium_no_place('event.source', 'event.op') | indent(16) }}
+        end
+    {%- endset -%}
+    {{- return(dict(errors, fault='coalesce(' ~ no_place ~ ', ' ~ ddl_fault ~ ')', unexpected_structure=structure)) -}}
+{%- endmacro -%}
+
+{#- If a message has a row that its operation does not have, nobody knows which of the two is right. -#}
+{%- macro _debezium_unexpected_structure(dialect, ops) -%}
+    {%- set is_cloudcanal = dialect == 'cloudcanal' -%}
+    {#- Flink's writers name no source at all: the topic is then the table. -#}
+    {%- set no_table = 'event.source is not null and event.op in (' ~ ops.rows_and_truncate
+        ~ ") and coalesce(event.source.table, event.source.collection, '') = ''" -%}
+    {%- set two_events = 'message.payload is not null and (message.op is not null or message.source is not null '
+        ~ 'or message.before is not null or message.after is not null)' -%}
+    {%- set two_old_keys = 'case when size(headers) > 1 then '
+        ~ 'size(array_distinct(' ~ spark_cdc._debezium_old_keys() ~ ')) > 1 else false end' -%}
+    {%- set rules = {
+        'ts_ms: not a whole number': 'event.op is null and event.source is null and event.ts_ms is not null '
+            ~ 'and try_cast(event.ts_ms as bigint) is null',
+        'source.table: missing': no_table,
+        'payload: an event, and another one at the root': two_events,
+        'headers: two of the name __debezium.oldkey that differ': two_old_keys,
+        'source.ts_ms: not a time in milliseconds': spark_cdc._is_no_time('event.source.ts_ms', 'milliseconds'),
+        'source.ts_us: not a time in microseconds': spark_cdc._is_no_time('event.source.ts_us', 'microseconds'),
+        'before: has a row, which the operation does not have': "event.op in ('t', " ~ ops.inserts_and_snapshot
+            ~ ') and coalesce(size(event.before) > 0, false)',
+        'after: has a row, which the operation does not have': 'event.op in (' ~ ("'t'" if is_cloudcanal else "'t', 'd'")
+            ~ ') and coalesce(size(event.after) > 0, false)',
+    } -%}
+    {%- for name in ['db', 'keyspace', 'schema', 'table', 'collection'] -%}
+        {%- do rules.update({'source.' ~ name ~ ': not a text': spark_cdc._is_nested({name: 'event.source.' ~ name})}) -%}
+    {%- endfor -%}
+    {%- if is_cloudcanal -%}
+        {#- CloudCanal's page swaps the meanings of before and after, compared with its sample: a delete has one row. -#}
+        {%- do rules.update({
+            'before: another row than in after': "event.op = 'd' and size(event.before) > 0 and size(event.after) > 0 "
+                ~ 'and not array_sort(map_entries(event.before)) <=> array_sort(map_entries(event.after))',
+            'ddl: a schema change with a row': "(event.op = 'a' or event.op is null and event.ddl is not null) "
+                ~ 'and coalesce(size(event.after) > 0 or size(event.before) > 0, false)',
+            'ddl: a row with a statement': 'event.op in (' ~ ops.rows ~ ") and trim(event.ddl) <> ''",
+            'databaseName: another one than source.db': 'event.op is null and event.databaseName <> event.source.db',
+        }) -%}
+    {%- endif -%}
+    {{- return(rules) -}}
 {%- endmacro -%}
 
 {#- What the source's database speaks, from the stored message. CloudCanal writes the names of connectors with capitals. -#}

@@ -66,6 +66,32 @@
     {%- set is_row = "(value is null or message_kind = 'rows')" -%}
     {%- set database_of_topic = 'case when ' ~ is_row ~ " and topic like '%.%.%' and coalesce(event['__schema'], event['__source_schema']) "
         ~ "is null then element_at(split(topic, r'\\.'), -2) end" -%}
+    {#- A key that is not JSON after a schema id names a row, too. -#}
+    {{- return({
+        'event': event,
+        'kind': kind,
+        'beside_event': {'row_of_key': spark_cdc._debezium_key('key')},
+        'kind_of_null': "case when size(row_of_key) > 0 then 'rows' else 'tombstone' end",
+        'error_of_null': "case when (startswith(ltrim(key), '{') or startswith(key, '\\u0000')) and row_of_key is null then "
+            ~ spark_cdc._error('key_missing', 'key: not a row of a key as the JSON converter writes it') ~ ' end',
+        'database_name': "coalesce(event['__db'], event['__source_db'], try_element_at(split(" ~ schema_name ~ ", r'\\.'), -2), "
+            ~ database_of_topic ~ ')',
+        'schema_name': "coalesce(event['__schema'], event['__source_schema'])",
+        'table_name': table_name,
+        'op': "event['__op']",
+        'sequence': 'cast(array() as array<decimal(20,0)>)',
+        'committed_at': 'coalesce(' ~ spark_cdc._instant("nullif(event['__source_ts_us'], '0')", 'microseconds') ~ ', '
+            ~ spark_cdc._instant("nullif(event['__source_ts_ms'], '0')", 'milliseconds') ~ ')',
+        'key_columns': 'map_keys(row_of_key)',
+        'column_types': spark_cdc._debezium_types(types),
+        'statement': {'text': 'case when ' ~ is_ddl ~ " then event['ddl'] end"},
+        'ddl': 'statement',
+        'errors': spark_cdc._debezium_flat_errors(),
+    }) -}}
+{%- endmacro -%}
+
+{#- The rules that reject a flat record, by error code. -#}
+{%- macro _debezium_flat_errors() -%}
     {%- set is_envelope = "map_contains_key(event, 'op') and map_contains_key(event, 'source') and map_contains_key(event, 'after')" -%}
     {%- set structure = {
         '__deleted: not true or false': "event['__deleted'] not in ('true', 'false')",
@@ -98,7 +124,7 @@
         'row: the columns are cells, which are not read as Debezium': spark_cdc._debezium_holds_cells('value'),
     }) -%}
     {%- set errors = {
-        'duplicate_key': {'row: names a field twice': spark_cdc._names_twice(names)},
+        'duplicate_key': {'row: names a field twice': spark_cdc._names_twice('map_keys(event)')},
         'unsupported_connector': unsupported,
         'wrong_format': {
             "row: values are in objects that name their types, as Avro's JSON encoding writes unions":
@@ -114,28 +140,7 @@
         },
         'unexpected_structure': structure,
     } -%}
-    {#- A key that is not JSON after a schema id names a row, too. -#}
-    {{- return({
-        'event': event,
-        'kind': kind,
-        'beside_event': {'row_of_key': spark_cdc._debezium_key('key')},
-        'kind_of_null': "case when size(row_of_key) > 0 then 'rows' else 'tombstone' end",
-        'error_of_null': "case when (startswith(ltrim(key), '{') or startswith(key, '\\u0000')) and row_of_key is null then "
-            ~ spark_cdc._error('key_missing', 'key: not a row of a key as the JSON converter writes it') ~ ' end',
-        'database_name': "coalesce(event['__db'], event['__source_db'], try_element_at(split(" ~ schema_name ~ ", r'\\.'), -2), "
-            ~ database_of_topic ~ ')',
-        'schema_name': "coalesce(event['__schema'], event['__source_schema'])",
-        'table_name': table_name,
-        'op': "event['__op']",
-        'sequence': 'cast(array() as array<decimal(20,0)>)',
-        'committed_at': 'coalesce(' ~ spark_cdc._instant("nullif(event['__source_ts_us'], '0')", 'microseconds') ~ ', '
-            ~ spark_cdc._instant("nullif(event['__source_ts_ms'], '0')", 'milliseconds') ~ ')',
-        'key_columns': 'map_keys(row_of_key)',
-        'column_types': spark_cdc._debezium_types(types),
-        'statement': {'text': 'case when ' ~ is_ddl ~ " then event['ddl'] end"},
-        'ddl': 'statement',
-        'errors': errors,
-    }) -}}
+    {{- return(errors) -}}
 {%- endmacro -%}
 
 {#-

@@ -30,91 +30,15 @@ struct<
 {%- endmacro -%}
 
 {%- macro default__drs_header(dialect) -%}
-    {%- set rows = ['INSERT', 'UPDATE', 'DELETE', 'INIT'] -%}
-    {%- set is_row = 'message.type in (' ~ spark_cdc._literals(rows) ~ ')' -%}
-    {%- set is_ddl = "(message.type in ('DDL', 'INIT_DDL') or coalesce(message.isDdl, false))" -%}
     {%- set qualifier = 'message.database' if dialect == 'mysql' else "nullif(message.`schema`, '')" -%}
-    {%- set is_truncate = "statement_kind = 'truncate'" -%}
-    {#- Only the statement shows the effect of a DDL. The page lists no TRUNCATE: with a statement it is read like any DDL. -#}
-    {%- set fault -%}
-        case
-            when {{ is_row }} then null
-            when message.type = 'TRUNCATE' and statement_kind = 'none'
-                then {{ spark_cdc._error('unknown_op', 'sql: a TRUNCATE without its statement') }}
-            else {{ spark_cdc._statement_fault('sql') | indent(12) }}
-        end
-    {%- endset -%}
     {%- set sequence = spark_cdc._whole_number('message.id') -%}
     {%- set kind -%}
         case
-            when {{ is_row }} then 'rows'
-            when {{ is_truncate }} then 'truncate'
+            when {{ spark_cdc._drs_is_row() }} then 'rows'
+            when statement_kind = 'truncate' then 'truncate'
             else 'ddl'
         end
     {%- endset -%}
-    {%- set row_list = "case message.type when 'DELETE' then message.old else message.data end" -%}
-    {#- The page does not list the names: a name that surely belongs to another dialect is rejected. -#}
-    {%- set foreign = {
-        'postgresql': 'mysql|mariadb|oracle|sql ?server|mongo',
-        'oracle': 'mysql|mariadb|postgres|gaussdb|sql ?server|mongo',
-        'sqlserver': 'mysql|mariadb|postgres|gaussdb|oracle|mongo',
-    } -%}
-    {%- set wrong_format = {'type: missing': 'message.type is null'} -%}
-    {%- if dialect == 'mysql' -%}
-        {%- do wrong_format.update({'dbType: only the other dialects have it': 'message.dbType is not null'}) -%}
-    {%- else -%}
-        {%- do wrong_format.update({
-            'dbType: missing, as in the dialect mysql': 'message.dbType is null',
-            'dbType: a source of another dialect or format': "message.dbType rlike '(?i)" ~ foreign[dialect] ~ "'",
-        }) -%}
-    {%- endif -%}
-    {#- The other field may well call a row of the full load an INSERT. -#}
-    {%- set two_types -%}
-        (
-            message.opType <> message.type
-            and (message.type in ({{ spark_cdc._literals(rows) }}) or message.opType in ({{ spark_cdc._literals(rows) }}))
-            and not (message.type = 'INIT' and message.opType = 'INSERT')
-        )
-    {%- endset -%}
-    {#- The page says that `sql` is empty in a row, and that the flag marks a DDL. -#}
-    {%- set unexpected_structure = {
-        'opType: another operation than type': two_types,
-        'data: rows, and type is not a row operation': 'not ' ~ is_row ~ ' and size(message.data) > 0',
-        'old: rows, and type is not a row operation': 'not ' ~ is_row ~ ' and size(message.old) > 0',
-        'old: a row in an insert': "message.type in ('INSERT', 'INIT') and " ~ spark_cdc._holds_a_row('message.old'),
-        'data: another row than old has, in a DELETE': "message.type = 'DELETE' and size(message.old) > 0 and "
-            ~ spark_cdc._other_rows('message.data', 'message.old'),
-        'sql: a statement, and type is a row operation': "message.type in ('INSERT', 'UPDATE', 'DELETE') and trim(message.sql) <> ''",
-        'isDdl: false, and type is a DDL': "message.type in ('DDL', 'INIT_DDL') and not coalesce(message.isDdl, true)",
-        'sql: not the TRUNCATE that type says': "message.type = 'TRUNCATE' and statement_kind in ('changes_rows', 'other')",
-    } -%}
-    {%- do unexpected_structure.update(spark_cdc._rules_of_milliseconds('es', 'message.es')) -%}
-    {%- do unexpected_structure.update(spark_cdc._rules_of_names({
-        'database': 'message.database', 'schema': 'message.`schema`', 'table': 'message.`table`', 'dbType': 'message.dbType',
-    })) -%}
-    {%- set of_delete = "message.type = 'DELETE' and " -%}
-    {%- set errors = {
-        'wrong_format': wrong_format,
-        'unknown_op': {
-            'type: not an operation of the format, and isDdl is not true': 'not (' ~ is_row ~ ' or ' ~ is_ddl ~ ')',
-            'isDdl: true, and type is a row operation': is_row ~ ' and coalesce(message.isDdl, false)',
-        },
-        'unexpected_structure': unexpected_structure,
-        'missing_rows': {
-            'old: no row, and a DELETE has its row there': of_delete ~ 'coalesce(size(message.old), 0) < 1',
-            'data: no row': is_row ~ ' and coalesce(size(' ~ row_list ~ '), 0) < 1',
-            'old[]: a row without columns': of_delete ~ 'exists(message.old, image -> coalesce(size(image), 0) < 1)',
-            'data[]: a row without columns': is_row ~ ' and exists(' ~ row_list ~ ', image -> coalesce(size(image), 0) < 1)',
-        },
-        'missing_row': {
-            'sql: no statement': is_ddl ~ " and message.type <> 'TRUNCATE' and statement_kind = 'none'"
-        },
-        'array_length_mismatch': {
-            'old: not as many rows as data': "message.type = 'UPDATE' and size(message.old) > 0 and size(message.old) <> size(message.data)"
-        },
-        'fault': fault,
-        'missing_position': {'id: not a whole number': '(' ~ is_row ~ ' or ' ~ is_truncate ~ ') and ' ~ sequence ~ ' is null'},
-    } -%}
     {#- The page has the types of two databases. One of its names may be another type elsewhere: float of SQL Server has 8 bytes. -#}
     {%- set type_codes = 'drs' if dialect in ['mysql', 'postgresql'] else 'drs_' ~ dialect -%}
     {#- For PostgreSQL `es` is the time of another transaction: no time is better than a wrong one. -#}
@@ -136,8 +60,99 @@ struct<
         'type_codes': type_codes,
         'sql_dialect': spark_cdc._literal({'postgresql': 'postgres', 'sqlserver': 'tsql'}.get(dialect, dialect)),
         'ddl': "nullif(message.sql, '')",
-        'errors': errors,
+        'errors': spark_cdc._drs_errors(dialect, sequence),
     }) -}}
+{%- endmacro -%}
+
+{%- macro _drs_is_row(type='message.type') -%}
+    {{- return(type ~ " in ('INSERT', 'UPDATE', 'DELETE', 'INIT')") -}}
+{%- endmacro -%}
+
+{#- The rules that reject a message, by error code. `sequence` is NULL if its place is no number. -#}
+{%- macro _drs_errors(dialect, sequence) -%}
+    {%- set is_row = spark_cdc._drs_is_row() -%}
+    {%- set is_ddl = "(message.type in ('DDL', 'INIT_DDL') or coalesce(message.isDdl, false))" -%}
+    {%- set is_delete = "message.type = 'DELETE' and " -%}
+    {%- set row_list = "case message.type when 'DELETE' then message.old else message.data end" -%}
+    {#- Only the statement shows the effect of a DDL. The page lists no TRUNCATE: with a statement it is read like any DDL. -#}
+    {%- set fault -%}
+        case
+            when {{ is_row }} then null
+            when message.type = 'TRUNCATE' and statement_kind = 'none'
+                then {{ spark_cdc._error('unknown_op', 'sql: a TRUNCATE without its statement') }}
+            else {{ spark_cdc._statement_fault('sql') | indent(12) }}
+        end
+    {%- endset -%}
+    {{- return({
+        'wrong_format': spark_cdc._drs_wrong_format(dialect),
+        'unknown_op': {
+            'type: not an operation of the format, and isDdl is not true': 'not (' ~ is_row ~ ' or ' ~ is_ddl ~ ')',
+            'isDdl: true, and type is a row operation': is_row ~ ' and coalesce(message.isDdl, false)',
+        },
+        'unexpected_structure': spark_cdc._drs_unexpected_structure(),
+        'missing_rows': {
+            'old: no row, and a DELETE has its row there': is_delete ~ 'coalesce(size(message.old), 0) < 1',
+            'data: no row': is_row ~ ' and coalesce(size(' ~ row_list ~ '), 0) < 1',
+            'old[]: a row without columns': is_delete ~ 'exists(message.old, image -> coalesce(size(image), 0) < 1)',
+            'data[]: a row without columns': is_row ~ ' and exists(' ~ row_list ~ ', image -> coalesce(size(image), 0) < 1)',
+        },
+        'missing_row': {
+            'sql: no statement': is_ddl ~ " and message.type <> 'TRUNCATE' and statement_kind = 'none'"
+        },
+        'array_length_mismatch': {
+            'old: not as many rows as data': "message.type = 'UPDATE' and size(message.old) > 0 and size(message.old) <> size(message.data)"
+        },
+        'fault': fault,
+        'missing_position': {
+            'id: not a whole number': '(' ~ is_row ~ " or statement_kind = 'truncate') and " ~ sequence ~ ' is null'
+        },
+    }) -}}
+{%- endmacro -%}
+
+{#- The page does not list the names: a name that surely belongs to another dialect is rejected. -#}
+{%- macro _drs_wrong_format(dialect) -%}
+    {%- set of_others = {
+        'postgresql': 'mysql|mariadb|oracle|sql ?server|mongo',
+        'oracle': 'mysql|mariadb|postgres|gaussdb|sql ?server|mongo',
+        'sqlserver': 'mysql|mariadb|postgres|gaussdb|oracle|mongo',
+    } -%}
+    {%- set rules = {'type: missing': 'message.type is null'} -%}
+    {%- if dialect == 'mysql' -%}
+        {{- return(dict(rules, **{'dbType: only the other dialects have it': 'message.dbType is not null'})) -}}
+    {%- endif -%}
+    {{- return(dict(rules, **{
+        'dbType: missing, as in the dialect mysql': 'message.dbType is null',
+        'dbType: a source of another dialect or format': "message.dbType rlike '(?i)" ~ of_others[dialect] ~ "'",
+    })) -}}
+{%- endmacro -%}
+
+{#- The page says that `sql` is empty in a row, and that the flag marks a DDL. -#}
+{%- macro _drs_unexpected_structure() -%}
+    {%- set is_row = spark_cdc._drs_is_row() -%}
+    {#- The other field may well call a row of the full load an INSERT. -#}
+    {%- set two_types -%}
+        (
+            message.opType <> message.type
+            and ({{ is_row }} or {{ spark_cdc._drs_is_row('message.opType') }})
+            and not (message.type = 'INIT' and message.opType = 'INSERT')
+        )
+    {%- endset -%}
+    {%- set rules = {
+        'opType: another operation than type': two_types,
+        'data: rows, and type is not a row operation': 'not ' ~ is_row ~ ' and size(message.data) > 0',
+        'old: rows, and type is not a row operation': 'not ' ~ is_row ~ ' and size(message.old) > 0',
+        'old: a row in an insert': "message.type in ('INSERT', 'INIT') and " ~ spark_cdc._holds_a_row('message.old'),
+        'data: another row than old has, in a DELETE': "message.type = 'DELETE' and size(message.old) > 0 and "
+            ~ spark_cdc._other_rows('message.data', 'message.old'),
+        'sql: a statement, and type is a row operation': "message.type in ('INSERT', 'UPDATE', 'DELETE') and trim(message.sql) <> ''",
+        'isDdl: false, and type is a DDL': "message.type in ('DDL', 'INIT_DDL') and not coalesce(message.isDdl, true)",
+        'sql: not the TRUNCATE that type says': "message.type = 'TRUNCATE' and statement_kind in ('changes_rows', 'other')",
+    } -%}
+    {%- do rules.update(spark_cdc._rules_of_milliseconds('es', 'message.es')) -%}
+    {%- do rules.update(spark_cdc._rules_of_names({
+        'database': 'message.database', 'schema': 'message.`schema`', 'table': 'message.`table`', 'dbType': 'message.dbType',
+    })) -%}
+    {{- return(rules) -}}
 {%- endmacro -%}
 
 {#-

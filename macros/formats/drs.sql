@@ -72,7 +72,7 @@ struct<
 {%- macro _drs_errors(dialect, sequence) -%}
     {%- set is_row = spark_cdc._drs_is_row() -%}
     {%- set is_ddl = "(message.type in ('DDL', 'INIT_DDL') or coalesce(message.isDdl, false))" -%}
-    {%- set is_delete = "message.type = 'DELETE' and " -%}
+    {%- set is_delete = "message.type = 'DELETE'" -%}
     {%- set row_list = "case message.type when 'DELETE' then message.old else message.data end" -%}
     {#- Only the statement shows the effect of a DDL. The page lists no TRUNCATE: with a statement it is read like any DDL. -#}
     {%- set fault -%}
@@ -91,9 +91,9 @@ struct<
         },
         'unexpected_structure': spark_cdc._drs_unexpected_structure(),
         'missing_rows': {
-            'old: no row, and a DELETE has its row there': is_delete ~ 'coalesce(size(message.old), 0) < 1',
+            'old: no row, and a DELETE has its row there': is_delete ~ ' and coalesce(size(message.old), 0) < 1',
             'data: no row': is_row ~ ' and coalesce(size(' ~ row_list ~ '), 0) < 1',
-            'old[]: a row without columns': is_delete ~ 'exists(message.old, image -> coalesce(size(image), 0) < 1)',
+            'old[]: a row without columns': is_delete ~ ' and exists(message.old, image -> coalesce(size(image), 0) < 1)',
             'data[]: a row without columns': is_row ~ ' and exists(' ~ row_list ~ ', image -> coalesce(size(image), 0) < 1)',
         },
         'missing_row': {

@@ -74,7 +74,10 @@ struct<
     {%- do unexpected_structure.update(spark_cdc._rules_of_time_text('op_ts', op_ts, time)) -%}
     {%- do unexpected_structure.update(spark_cdc._rules_of_names({'table': table})) -%}
     {%- set errors = dict(
-        spark_cdc._errors_of_op('op_type', op, ['I', 'U', 'D', 'T']),
+        spark_cdc._errors_of_op('op_type', op, ['I', 'U', 'D', 'T'], wrong_format={
+            'payload: the message stands under it, as the Kafka Connect handler writes it; land what is inside as the value':
+                op ~ " is null and array_contains(key_names, 'payload')",
+        }),
         missing_row={
             ('the row: no columns' if dialect == 'row' else 'before or after: no columns'): op ~ " in ('I', 'U', 'D') and coalesce(size("
                 ~ image ~ '), 0) < 1'
@@ -82,11 +85,6 @@ struct<
         unexpected_structure=unexpected_structure,
         missing_position={'pos: not a whole number': pos ~ ' is not null and ' ~ sequence ~ ' is null'}
     ) -%}
-    {%- do errors.update({'wrong_format': dict(
-        {'payload: the message stands under it, as the Kafka Connect handler writes it; land what is inside as the value':
-            op ~ " is null and array_contains(key_names, 'payload')"},
-        **errors.wrong_format
-    )}) -%}
     {#- If a name contains a dot, the parts are not certain: the whole text is then the table's name. -#}
     {%- set part = namespace(names=[]) -%}
     {%- for place in [3, 2] -%}

@@ -52,7 +52,10 @@ struct<
     {%- set ts = 'case when ' ~ is_ddl ~ ' then ' ~ spark_cdc._instant('message.ts', 'milliseconds') ~ ' else '
         ~ spark_cdc._instant('message.ts', 'seconds') ~ ' end' -%}
     {%- set errors = dict(
-        spark_cdc._errors_of_op('type', 'message.type', rows + ddl + control),
+        spark_cdc._errors_of_op('type', 'message.type', rows + ddl + control, wrong_format={
+            'encrypted: Maxwell has encrypted the message; set encrypt=none':
+                "message.type is null and array_contains(key_names, 'encrypted')",
+        }),
         missing_row={
             'encrypted: Maxwell has encrypted the row; set encrypt=none':
                 is_row ~ " and message.data is null and array_contains(key_names, 'encrypted')",
@@ -65,11 +68,6 @@ struct<
                 ~ " and coalesce(message.`table`, case when message.database is not null then '' end) = ''",
         }
     ) -%}
-    {%- do errors.update({'wrong_format': dict(
-        {'encrypted: Maxwell has encrypted the message; set encrypt=none':
-            "message.type is null and array_contains(key_names, 'encrypted')"},
-        **errors.wrong_format
-    )}) -%}
     {%- do errors.unexpected_structure.update(spark_cdc._rules_of_milliseconds('ts', milliseconds)) -%}
     {%- do errors.unexpected_structure.update(spark_cdc._rules_of_seconds('ts', seconds)) -%}
     {%- do errors.unexpected_structure.update(spark_cdc._rules_of_names({'database': 'message.database', 'table': 'message.`table`'})) -%}

@@ -32,21 +32,18 @@
     {%- if later and later.pending.count == 0 -%}
         {{- return(dict(nothing, is_only_read=log.changes is not none)) -}}
     {%- endif -%}
-    {%- if later -%}
-        {%- set pending, truncates_before, partial_before = later.pending, before.truncates, before.partial -%}
-    {%- elif is_build -%}
-        {%- set pending, truncates_before, partial_before = spark_cdc._changes_of_first_build(all_changes, table.key), 0, 0 -%}
-    {%- else -%}
-        {%- set pending, truncates_before, partial_before = spark_cdc._pending_changes(all_changes, 'true', last_truncate=''), 0, 0 -%}
-    {%- endif -%}
-    {%- set truncates = pending.truncates + truncates_before -%}
+    {%- set applied = before if later else {'truncates': 0, 'partial': 0} -%}
+    {%- set pending = later.pending if later
+        else spark_cdc._changes_of_first_build(all_changes, table.key) if is_build
+        else spark_cdc._pending_changes(all_changes, 'true', last_truncate='') -%}
+    {%- set truncates = pending.truncates + applied.truncates -%}
     {{- return(dict(
         nothing,
         loaded_at=found.loaded_at if log.changes else [found.loaded_at, pending.last_loaded_at or 0] | max,
         truncates=truncates,
         last_truncate=pending.last_truncate,
         has_truncates=pending.truncates > 0 or truncates > 0 and not pending.are_after_truncates,
-        partial=pending.partial + partial_before,
+        partial=pending.partial + applied.partial,
         condition=later.condition if later else 'true',
         pending=pending
     )) -}}

@@ -31,11 +31,11 @@ end
 
 {#-
     The first `errors` of a header: the message has no operation, or one that the format does not know. `path`: the field of the
-    operation.
+    operation. `wrong_format`: rules before these, of messages that are known to be something else.
 -#}
-{%- macro _errors_of_op(path, op, known) -%}
+{%- macro _errors_of_op(path, op, known, wrong_format={}) -%}
     {{- return({
-        'wrong_format': {path ~ ': missing': op ~ ' is null'},
+        'wrong_format': dict(wrong_format, **{path ~ ': missing': op ~ ' is null'}),
         'unknown_op': {path ~ ': not an operation of the format': op ~ ' not in (' ~ spark_cdc._literals(known) ~ ')'},
     }) -}}
 {%- endmacro -%}

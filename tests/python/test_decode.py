@@ -873,7 +873,7 @@ def test_state_of_changes_that_share_a_position(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("spark")
 def test_state_of_partitions_whose_offsets_are_the_same(tmp_path: Path) -> None:
-    """Of two partitions the same offset is two messages; a table with another name is read beside them."""
+    """Each partition counts its offsets from 0. The state keeps the messages of all partitions, and of both tables."""
     sent = [
         *(("orders", n % 3, n // 3, n, {"id": n, "v": "old"}) for n in range(6)),
         ("orders", 1, 2, 6, {"id": 4, "v": "new"}),

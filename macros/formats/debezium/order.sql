@@ -99,6 +99,8 @@
     {%- set words = "rlike r'^[0-9A-Fa-f]{1,16}(?::[0-9A-Fa-f]{1,16})*+\\z'" -%}
     {#- SeaTunnel's, in the rows of its snapshot. It is less than any LSN, so it need not be left out of the order. -#}
     {%- set no_lsn = '-9223372036854775808' -%}
+    {%- set lsns = 'if(' ~ is_snapshot ~ ', replace(' ~ source ~ '.sequence, ' ~ spark_cdc._literal('"' ~ no_lsn ~ '"') ~ ", 'null'), "
+        ~ source ~ '.sequence)' -%}
     {%- set lsn = "(?:null|\"?[0-9]{1,20}\"?)" -%}
     {%- set rules = {
         'binlog': {
@@ -112,8 +114,7 @@
             'source.lsn' ~ missing: spark_cdc._debezium_incremental_without(
                 source, op, 'coalesce(' ~ source ~ '.lsn, ' ~ source ~ '.sequence)'
             ),
-            'source.sequence: not a list of two LSNs': 'if(' ~ is_snapshot ~ ', replace(' ~ source ~ ".sequence, '" ~ '"' ~ no_lsn ~ '"'
-                ~ "', 'null'), " ~ source ~ ".sequence) not rlike r'^\\[" ~ lsn ~ ', ?' ~ lsn ~ "\\]\\z'",
+            'source.sequence: not a list of two LSNs': lsns ~ " not rlike r'^\\[" ~ lsn ~ ', ?' ~ lsn ~ "\\]\\z'",
             'source.lsn: missing or not a whole number': 'coalesce(contains(' ~ source ~ ".sequence, 'null'), true) and not coalesce("
                 ~ 'nullif(' ~ source ~ ".lsn, '" ~ no_lsn ~ "') " ~ number ~ ', ' ~ is_snapshot ~ ')',
         },

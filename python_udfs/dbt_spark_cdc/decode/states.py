@@ -95,7 +95,7 @@ class States:
         declared = self.options.columns or dict.fromkeys(
             itertools.chain.from_iterable(table.columns for table in tables), "string from text"
         )
-        # Of two partitions the same offset is two messages.
+        # Each partition counts its own offsets, so each gets a number.
         numbers: dict[tuple[int, str, int], int] = {}
         create_raw(
             spark,

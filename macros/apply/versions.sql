@@ -9,6 +9,8 @@
     {%- set so_far = '(partition by ' ~ spark_cdc._quoted(key) ~ ' order by _cdc_sequence)' -%}
     {%- set of_version = '(partition by ' ~ spark_cdc._quoted(key) ~ ', _cdc_version order by _cdc_sequence '
         ~ 'rows between unbounded preceding and unbounded following)' -%}
+    {%- set is_version = '_cdc_is_change'
+        if hard_deletes == 'new_record' else '_cdc_is_change and (_cdc_is_first or not _cdc_is_deleted)' -%}
     {%- set tracked_values = ['_cdc_is_deleted'] -%}
     {%- for name in options.track_columns or others if name in others -%}
         {%- do tracked_values.append(spark_cdc._comparable(name, variants)) -%}
@@ -45,21 +47,12 @@ row_states_in_time as (
 
     select
         *,
-        {{ '_cdc_is_change' if hard_deletes == 'new_record' else '_cdc_is_change and (_cdc_is_first or not _cdc_is_deleted)' }}
-            as _cdc_is_version,
+        {{ is_version }} as _cdc_is_version,
+        count_if({{ is_version }}) over {{ so_far }} as _cdc_version,
         coalesce(
             max(case when _cdc_is_change then _cdc_happened_at end) over {{ so_far }}, timestamp'1970-01-01 00:00:00 UTC'
         ) as valid_from
     from row_states_compared
-
-),
-
-row_states_numbered as (
-
-    select
-        *,
-        count_if(_cdc_is_version) over (partition by {{ spark_cdc._quoted(key) }} order by _cdc_sequence) as _cdc_version
-    from row_states_in_time
 
 ),
 
@@ -74,7 +67,7 @@ versions_confirmed as (
         end) ignore nulls over {{ of_version }} as _cdc_version_values,
         last_value(struct(_cdc_is_deleted, _cdc_topic, _cdc_partition, _cdc_offset)) over {{ of_version }} as _cdc_last,
         min(case when _cdc_is_deleted then valid_from end) over {{ of_version }} as _cdc_deleted_at
-    from row_states_numbered
+    from row_states_in_time
 
 ),
 

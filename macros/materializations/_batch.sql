@@ -14,10 +14,17 @@
     {%- set arrays = spark_cdc._from_resume_state() if table.options.hard_deletes == 'new_record' and not has_truncates else {} -%}
     {%- set last_sequence = arrays[table.last_sequence] or 'stored.' ~ table.last_sequence -%}
     {%- set is_deleted = 'stored.valid_to is not null' if table.options.hard_deletes == 'invalidate' else 'stored._cdc_is_deleted' -%}
-with touched_keys as (
+with new_operations as (
+
+    select {{ event_columns }}, false as _cdc_needs_all_changes
+    from ({{ spark_cdc._key_operations(new_changes, table.key, table.columns, table.patched) }})
+
+),
+
+touched_keys as (
 
     select {{ spark_cdc._quoted(table.key) }}, true as _cdc_is_touched
-    from ({{ spark_cdc._key_operations(new_changes, table.key, table.key) }})
+    from new_operations
     group by {{ spark_cdc._quoted(table.key) }}
 
 ),
@@ -34,13 +41,6 @@ truncates as (
 
 ),
 {%- endif %}
-
-new_operations as (
-
-    select {{ event_columns }}, false as _cdc_needs_all_changes
-    from ({{ spark_cdc._key_operations(new_changes, table.key, table.columns, table.patched) }})
-
-),
 
 last_rows as (
 

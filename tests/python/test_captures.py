@@ -9,16 +9,20 @@ its reason, and a test asserts the result that GAPS states.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from dbt_spark_cdc.macros import MacroLibrary
 from shared_data import CAPTURES
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -427,13 +431,31 @@ def land(spark, captures: list[tuple[str, Path]], view: str) -> None:
     ).createOrReplaceTempView(view)
 
 
+@contextmanager
+def compiled(spark) -> Iterator[None]:
+    """What reads real messages goes through the code that Spark generates, as in a user's session."""
+    settings = {
+        "spark.sql.codegen.wholeStage": "true",
+        "spark.sql.codegen.factoryMode": "FALLBACK",
+        # What holds of each column of a wide table, which Spark works out for minutes
+        "spark.sql.constraintPropagation.enabled": "false",
+    }
+    before = {name: spark.conf.get(name) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    yield
+    for name, value in before.items():
+        spark.conf.set(name, value)
+
+
 @pytest.fixture
 def store(spark, macros, tmp_path) -> Callable[..., str]:
     """Read a raw view's messages once, as a project's messages model does: gives the view of what is stored."""
 
     def read(view: str, format_name: str, dialect: str | None = None) -> str:
         sql = macros.call("messages", view, format_name, dialect, {"headers": "headers"})
-        spark.sql(sql).write.parquet(str(tmp_path / view))
+        with compiled(spark):
+            spark.sql(sql).write.parquet(str(tmp_path / view))
         spark.read.parquet(str(tmp_path / view)).createOrReplaceTempView(f"messages_of_{view}")
         # The rows of a partition that is emptied are in no message: such a statement is rejected, and nothing else is.
         names_partition = "value rlike '(?i)truncate partition'"
@@ -475,9 +497,18 @@ def as_database_prints(value: str | None, declared: str) -> Any:
     return value
 
 
+def current_rows(
+    spark, macros: MacroLibrary, changes: str, key: list[str], columns: Iterable[str]
+) -> DataFrame:
+    """As a model asks for them: it follows rows from key to key only where one inherits values."""
+    inherits_values = f"_cdc_error is null and {macros.call('_inherits_values', key)}"
+    carries_over = not spark.table(changes).where(inherits_values).isEmpty()
+    return spark.sql(macros.call("current_rows", changes, key, list(columns), carries_over))
+
+
 def current(spark, macros: MacroLibrary, changes: str, table: Table) -> list[dict[str, Any]]:
-    query = macros.call("current_rows", changes, table.key, list(table.columns))
-    live = spark.sql(query).where("not _cdc_is_deleted").collect()
+    rows = current_rows(spark, macros, changes, table.key, table.columns)
+    live = rows.where("not _cdc_is_deleted").collect()
     return [
         {name: as_database_prints(text(row[name]), declared) for name, declared in table.columns.items()}
         for row in live
@@ -525,18 +556,6 @@ def gap(folder: str, capture: str, table: Table) -> str | None:
     )
 
 
-@pytest.fixture(scope="module", autouse=True)
-def compiled(spark) -> Iterator[None]:
-    """Real messages go through the code that Spark generates, as in a user's session; other tests leave it off."""
-    compiles = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
-    before = {name: spark.conf.get(name) for name in compiles}
-    for name, value in compiles.items():
-        spark.conf.set(name, value)
-    yield
-    for name, value in before.items():
-        spark.conf.set(name, value)
-
-
 @pytest.fixture(scope="module")
 def macros() -> MacroLibrary:
     # the `text` captures were made with a placeholder of their own
@@ -563,7 +582,8 @@ def compare(
         **options,
     )
     # Kept once for all captures of the server: planning it costs more than running it.
-    spark.sql(changes).localCheckpoint().createOrReplaceTempView("all_changes")
+    with compiled(spark):
+        spark.sql(changes).localCheckpoint().createOrReplaceTempView("all_changes")
     for capture in captures:
         spark.sql(
             f"select * from all_changes where startswith(_cdc_topic, '{capture}/')"
@@ -661,15 +681,6 @@ def test_canal_tables_equal_the_database(spark, macros, store) -> None:
         compare(spark, macros, stored, "canal", captures, table, options, expected)
 
 
-@pytest.fixture
-def without_constraints(spark) -> Iterator[None]:
-    """A checkpoint works out what holds of each column, which of a wide table takes minutes."""
-    spark.conf.set("spark.sql.constraintPropagation.enabled", "false")
-    yield
-    spark.conf.unset("spark.sql.constraintPropagation.enabled")
-
-
-@pytest.mark.usefixtures("without_constraints")
 def test_maxwell_tables_equal_the_database(spark, macros, store) -> None:
     file = CAPTURES / "maxwell" / "mariadb.jsonl"
     land(spark, [("mariadb", file)], "maxwell_raw")
@@ -811,7 +822,6 @@ FLINK_CHANGES = [
 ]
 
 
-@pytest.mark.usefixtures("without_constraints")
 @pytest.mark.parametrize(
     ("writer", "format_name", "dialect", "own_columns"),
     [
@@ -841,7 +851,7 @@ def test_flinks_writers_tell_the_same_changes(
         )
         for name, declared in FLINK_COLUMNS.items()
     }
-    texts = ", ".join(f"{shown[name]} as {name}" for name in FLINK_COLUMNS)
+    texts = [f"{shown[name]} as {name}" for name in FLINK_COLUMNS]
     changes = macros.call(
         "changes",
         "flink_raw",
@@ -851,9 +861,10 @@ def test_flinks_writers_tell_the_same_changes(
         key=["id"],
         columns={**FLINK_COLUMNS, **own_columns},
     )
-    spark.sql(changes).localCheckpoint().createOrReplaceTempView("flink_changes")
+    with compiled(spark):
+        spark.sql(changes).localCheckpoint().createOrReplaceTempView("flink_changes")
     told = spark.sql(
-        f"select _cdc_topic, _cdc_op, _cdc_error, {texts} from flink_changes "
+        f"select _cdc_topic, _cdc_op, _cdc_error, {', '.join(texts)} from flink_changes "
         "order by _cdc_topic, _cdc_sequence"
     ).collect()
     for file in files:
@@ -869,9 +880,9 @@ def test_flinks_writers_tell_the_same_changes(
             spark.sql(
                 f"select * from flink_changes where _cdc_topic = '{file.stem}' and _cdc_offset < {length}"
             ).createOrReplaceTempView("flink_file")
-            query = macros.call("current_rows", "flink_file", ["id"], list(FLINK_COLUMNS))
-            current_rows = spark.sql(f"select {texts} from ({query}) where not _cdc_is_deleted").collect()
-            left = sorted((row.asDict() for row in current_rows), key=lambda row: int(row["id"]))
+            rows = current_rows(spark, macros, "flink_file", ["id"], FLINK_COLUMNS)
+            live = rows.where("not _cdc_is_deleted").selectExpr(*texts).collect()
+            left = sorted((row.asDict() for row in live), key=lambda row: int(row["id"]))
             assert left == [flink_row(row, file) for row in rows_left]
 
 

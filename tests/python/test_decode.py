@@ -654,6 +654,19 @@ def test_state_shows_the_rows_that_are_left(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("spark")
+def test_a_row_keeps_under_its_new_key_what_the_message_leaves_out(tmp_path: Path) -> None:
+    """As a binlog with MINIMAL row images has it."""
+    file = write(
+        tmp_path,
+        "x.jsonl",
+        canal('{"id": 10, "v": "a"}', '{"id": 9, "v": "b"}'),
+        canal('{"id": 11}', type="UPDATE", old=[{"id": "10"}]),
+    )
+    [orders] = lines(run(file, "--format", "canal", "--state").stdout)
+    assert ("error" in orders, orders["rows"]) == (False, [{"id": "9", "v": "b"}, {"id": "11", "v": "a"}])
+
+
+@pytest.mark.usefixtures("spark")
 def test_a_deleted_row_of_flink_cdc_is_gone_without_a_word_of_its_format(tmp_path: Path) -> None:
     """Before 3.3 it stands in `old`, and `data` is null."""
     row, name = {"id": 8, "name": "Ann"}, {"database": None, "table": "student", "pkNames": ["id"], "ts": 0}

@@ -146,10 +146,16 @@ class States:
                 tables[number].errors.extend(_counted("Changes not applied", counts))
             has_patches = "_cdc_patches" in spark.table("changes").columns
             patchable = self.library.call("_patchable", columns, key) if has_patches else []
+            # Spark plans a query that follows rows from key to key for seconds; few files need it.
+            inherits_values = self.library.call("_inherits_values", [TABLE_ID, *key])
+            carries_over = (
+                not spark.table("changes").where(f"_cdc_error is null and {inherits_values}").isEmpty()
+            )
             current = self.library.current_rows(
                 "changes",
                 [TABLE_ID, *key],
                 [TABLE_ID, *declared],
+                carries_over,
                 variants=variants,
                 patched_columns=[c["name"] for c in patchable],
             )

@@ -2,9 +2,9 @@
     Row changes -> operations on single keys. One row is one operation on one key: it holds the key's row from `_cdc_sequence`
     on, or has `_cdc_is_deleted` if the key has no row from then on.
 
-    An update that changes the key is two operations with one sequence: it retracts the old key and upserts the new one. The
-    retraction's sequence lacks the last part (the position in the message), so it comes before the upserts of its message: if
-    two rows swap their keys in one statement, both arrive.
+    An update that changes the key is two operations: it retracts the old key and upserts the new one. The retraction's
+    sequence lacks the last part (the position in the message), so it comes before the upserts of its message: if two rows swap
+    their keys in one statement, both arrive.
 
     If the source also deletes the old key in a message of its own (position -1), that message may be in another partition, and
     no offset shows which one came first. The retraction's sequence is then the source's position alone, before all messages of

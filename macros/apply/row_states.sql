@@ -6,12 +6,12 @@
     passes from before a delete to after it.
 
     operations    a relation with `_event_columns()`
-    changes       all changes; truncates are read from it, because they also act on late-arriving changes. None if there never
-                  was a truncate: nothing but the operations is read then
+    changes       all changes; truncates are read from it, because they also act on late-arriving changes. None if no truncate
+                  comes after any of the operations: nothing but these is read then
     carries_over  whether a row may inherit values from the key that it had before (`_cdc_inherits_values`)
     variants      the columns that are VARIANT
     patched       the columns that a change may patch in part
-    are_whole     whether each operation has its whole row and there never was a truncate: the row's state is then the operation
+    are_whole     whether each operation has its whole row and no truncate comes after any: the row's state is then the operation
 -#}
 {%- macro _row_state_ctes(operations, changes, key, columns, carries_over, variants=[], patched=[], are_whole=false) -%}
     {%- if are_whole -%}

@@ -3,31 +3,31 @@
     gets the table's order. A column that is no longer declared counts as missing from all messages. The same holds for a field
     that a run added before it failed.
 -#}
-{%- macro _as_stored(query, reading) -%}
-    {%- if reading.before is none or (
-        not reading.undeclared and reading.before | list == reading.columns | map(attribute='name') | list
+{%- macro _as_stored(query, stored) -%}
+    {%- if stored.before is none or (
+        not stored.undeclared and stored.before | list == stored.columns | map(attribute='name') | list
     ) -%}
         {{- return(query) -}}
     {%- endif -%}
 select
-    {%- for column in reading.columns %}
+    {%- for column in stored.columns %}
     {{ column.quoted }},
     {%- endfor %}
-    {%- for name, type in reading.undeclared.items() %}
+    {%- for name, type in stored.undeclared.items() %}
     cast(null as {{ type }}) as {{ spark_cdc._quote(name) }},
     {%- endfor %}
-    {%- for name in spark_cdc._contract_columns(reading) if name not in ['_cdc_before', '_cdc_missing_columns'] %}
+    {%- for name in spark_cdc._contract_columns(stored) if name not in ['_cdc_before', '_cdc_missing_columns'] %}
     {{ name }},
     {%- endfor %}
     case when _cdc_before is not null then named_struct(
-        {%- for name, type in reading.before.items() %}
+        {%- for name, type in stored.before.items() %}
         {{ spark_cdc._literal(name) }}, {# -#}
-        {{ '_cdc_before.' ~ spark_cdc._quote(name) if name in reading.columns | map(attribute='name') else 'cast(null as ' ~ type ~ ')' }}
+        {{ '_cdc_before.' ~ spark_cdc._quote(name) if name in stored.columns | map(attribute='name') else 'cast(null as ' ~ type ~ ')' }}
         {{- ',' if not loop.last }}
         {%- endfor %}
     ) end as _cdc_before,
-    {%- if reading.undeclared %}
-    {{ spark_cdc._absent_with(reading.undeclared) }} as _cdc_missing_columns
+    {%- if stored.undeclared %}
+    {{ spark_cdc._absent_with(stored.undeclared) }} as _cdc_missing_columns
     {%- else %}
     _cdc_missing_columns
     {%- endif %}

@@ -3,7 +3,7 @@
 
     relation     raw messages (see `messages`), for a topic of one table or a few
     messages     instead of `relation`: a model made by `messages`, so that the model of one table reads only its own messages
-    format       the envelope: see `formats()`
+    format       the shape of the messages: see `formats()`
     table        the source table's name, exactly as the messages write it; '*' if they name none, or for every table
     database, schema  further parts of the name, if the topic holds several tables with one name
                  A star inside a name matches any text: 'orders_*' are all shards of one table. The model then has the column
@@ -23,8 +23,10 @@
                      Such a column is in _cdc_missing_columns too; null if there is none
     _cdc_error       code and detail; such a row is not applied. Details name columns and types, never values
     _cdc_topic, _cdc_partition, _cdc_offset  the message; _cdc_offsets has partition and offset of both messages of an update
-    _cdc_loaded_at   when the run that made this row began; in a table or view over a messages model, the run that read the message
-    _cdc_read_positions  the state of the messages' partitions when they were read, from which the next run finds new messages
+    _cdc_loaded_at   when the run began that wrote this row. A model whose runs do not append (`cdc_view`, dbt's `view` and `table`)
+                     has the run that read the message into the messages model
+    _cdc_read_positions  the state of the messages' partitions when they were read, from which the next run finds new messages;
+                     null in a model whose runs do not append
 
     With `relation`, an unreadable message is a row with an error, because it may have been this table's. Otherwise only the
     messages model has it.
@@ -103,7 +105,7 @@
         ) -%}
         {%- do spark_cdc._require_format_of_messages(fmt, messages) -%}
     {%- endif -%}
-    {%- set reading = spark_cdc._columns_to_read(
+    {%- set stored = spark_cdc._columns_after_schema_change(
         parsed_columns, types, key, spark_cdc._has_source_table(database, schema, table), fmt.rows.patches is not none, appends
     ) -%}
     {%- if spark_cdc._is_run() and (rebuilt_for or spark_cdc._is_full_refresh()) -%}
@@ -114,8 +116,8 @@
         ) -%}
     {%- endif -%}
     {%- set query = spark_cdc._as_stored(adapter.dispatch('changes', 'spark_cdc')(
-        relation, fmt, table, key, reading.columns, database, schema, messages, raw_columns, time_zone, appends
-    ), reading) -%}
+        relation, fmt, table, key, stored.columns, database, schema, messages, raw_columns, time_zone, appends
+    ), stored) -%}
     {%- do spark_cdc._require_functions('changes', format, query) -%}
     {{- return(spark_cdc._with_short_lines(query)) -}}
 {%- endmacro -%}
@@ -158,7 +160,7 @@
     {%- set has_source_table = spark_cdc._has_source_table(database, schema, table) -%}
     {%- set reading = none -%}
     {%- if appends -%}
-        {%- set reading = spark_cdc._changes_to_read(
+        {%- set reading = spark_cdc._messages_to_read(
             relation or messages, source_columns, where, fmt.header.splits_updates, has_source_table,
             [fmt.name, fmt.named_dialect, of_this_table], finds_copies=messages is none
         ) -%}
@@ -171,6 +173,7 @@
         {%- set reading = reading if reading.partitions else none -%}
     {%- endif -%}
     {%- set parts = spark_cdc._parts_to_type(fmt, columns) -%}
+    {%- set unread = ['op', 'key_columns', 'ddl'] + ([] if 'column_types' in parts else ['column_types']) -%}
 with {% if reading and reading.read_again -%}
 read_again as (
 
@@ -180,12 +183,15 @@ read_again as (
 
 {% endif -%}
 {% if messages -%}
-{{ spark_cdc._stored_messages(messages, where, reading, keeps_loaded_at=not is_kept) }},
+{{ spark_cdc._stored_messages(
+    messages, where, reading, keeps_loaded_at=not is_kept,
+    leaves_out=unread + ['timestamp', 'key', 'value', 'headers'] | reject('in', parts) | list
+) }},
 {%- else -%}
-{{ spark_cdc._envelope(
+{{ spark_cdc._raw_envelopes(
     relation, fmt, source_columns,
     reading=reading,
-    leaves_out=['op', 'key_columns', 'ddl'] + ([] if 'column_types' in parts else ['column_types']),
+    leaves_out=unread,
     finds_reused_offsets=true
 ) }},
 
@@ -207,10 +213,10 @@ read_again as (
 {{ spark_cdc._read_positions_cte('raw_messages', reading) }}
 {%- endif %}
 
-select {{ '/*+ broadcast(topics_read) */' if joins_read_positions }}
+select{{ ' /*+ broadcast(topics_read) */' if joins_read_positions }}
     typed_changes.*,
-    {{ spark_cdc._read_positions_of_change(fmt.header.splits_updates, reading) if is_kept else 'cast(null as string)' }}
-        as _cdc_read_positions
+    {{ spark_cdc._read_positions_of_change(fmt.header.splits_updates, reading) if is_kept else 'cast(null as string)' -}}
+        {{ ' as _cdc_read_positions' }}
 from typed_changes
 {%- if joins_read_positions %}
 left join topics_read on typed_changes._cdc_topic <=> topics_read.topic

@@ -10,11 +10,11 @@
     ]) -}}
 {%- endmacro -%}
 
-{#- The same with the columns that only some changes models have; `reading` is that of `_columns_to_read`. -#}
-{%- macro _contract_columns(reading) -%}
+{#- The same with the columns that only some changes models have; `stored` is that of `_columns_after_schema_change`. -#}
+{%- macro _contract_columns(stored) -%}
     {{- return(
-        (['_cdc_source_table'] if reading.has_source_table else []) + spark_cdc.change_columns()
-        + (['_cdc_patches'] if reading.has_patches else [])
+        (['_cdc_source_table'] if stored.has_source_table else []) + spark_cdc.change_columns()
+        + (['_cdc_patches'] if stored.has_patches else [])
     ) -}}
 {%- endmacro -%}
 

@@ -1,6 +1,6 @@
 {#-
-    The declared columns of a changes model whose runs append, compared with those of its stored table: see `_on_schema_change`.
-    Returns
+    The declared columns of a changes model whose runs append, compared with those of its stored table. If they differ, it alters
+    the table as `_on_schema_change` says. Returns
 
     columns     the columns to read: all declared ones, or those that the table has
     undeclared  columns that the table has and the model no longer declares, with their types
@@ -10,7 +10,7 @@
 
     Only a run alters the table: dbt compile, test or docs show the query of the model as it is written.
 -#}
-{%- macro _columns_to_read(columns, types, key, has_source_table, has_patches, appends) -%}
+{%- macro _columns_after_schema_change(columns, types, key, has_source_table, has_patches, appends) -%}
     {%- set as_declared = {
         'columns': columns, 'undeclared': {}, 'before': none, 'has_source_table': has_source_table, 'has_patches': has_patches,
     } -%}

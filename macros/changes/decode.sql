@@ -17,7 +17,7 @@
 {%- macro spark__decoded(relation, fmt, raw_columns, declared) -%}
     {%- set rows = fmt.rows -%}
     {%- set before = spark_cdc._overlaid('image', 'before') if rows.overlays else 'before' -%}
-with {{ spark_cdc._envelope(relation, fmt, raw_columns) }},
+with {{ spark_cdc._raw_envelopes(relation, fmt, raw_columns) }},
 
 {{ spark_cdc._message_rows(fmt) }},
 

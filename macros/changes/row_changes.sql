@@ -12,6 +12,7 @@
     {%- set header, rows = fmt.header, fmt.rows -%}
     {%- set old_key_columns = (columns or []) | selectattr('name', 'in', key) | list if rows.old_key else [] -%}
     {%- set finds_continuing = rows.each and key -%}
+    {%- set place = 'if(row.old_key_told_apart, -1, coalesce(position, 0))' if rows.old_key_told_apart else 'coalesce(position, 0)' -%}
     {%- set no_old_key, conditions = [], [] -%}
     {%- for column in old_key_columns -%}
         {%- do conditions.append(
@@ -30,7 +31,7 @@ row_changes as (
         topic,
         partition,
         offset,
-        array(named_struct('partition', partition, 'offset', offset)) as offsets,
+        array(struct(partition, offset)) as offsets,
         loaded_at,
         kind,
         case
@@ -47,10 +48,13 @@ row_changes as (
         database_name,
         schema_name,
         table_name,
+        {%- if header.splits_updates %}
         sequence as vendor_sequence,
+        coalesce(position, 0) as position,
+        {%- endif %}
         concat(
             sequence,
-            array(cast(offset as decimal(20,0)), cast(if(row.old_key_told_apart, -1, coalesce(position, 0)) as decimal(20,0)))
+            array(cast(offset as decimal(20,0)), cast({{ place }} as decimal(20,0)))
             {%- if finds_continuing %},
             if(continues, array(0BD), array())
             {%- endif %}
@@ -60,7 +64,6 @@ row_changes as (
         {%- for name in parts %}
         {{ name }},
         {%- endfor %}
-        coalesce(position, 0) as position,
         if(kind = 'truncate', 'truncate', row.op) as op,
         row.update_part as update_part,
         row.image as image,

@@ -8,12 +8,12 @@
     `_format`; `key` is a list of names.
 -#}
 {%- macro _placed_rows(overlays, key) -%}
-    {%- set new_key, old_key = [], [] -%}
+    {%- set key_after, key_before = [], [] -%}
     {%- for name in key -%}
         {%- set name = spark_cdc._literal(name) -%}
         {%- set old_value, new_value = 'row.before[' ~ name ~ ']', 'row.image[' ~ name ~ ']' -%}
-        {%- do new_key.append(new_value) -%}
-        {%- do old_key.append(
+        {%- do key_after.append(new_value) -%}
+        {%- do key_before.append(
             'if(map_contains_key(row.before, ' ~ name ~ '), ' ~ old_value ~ ', ' ~ new_value ~ ')' if overlays else old_value
         ) -%}
     {%- endfor -%}
@@ -24,8 +24,8 @@ keyed_rows as (
         case
             when size(rows) > 1 then transform(rows, row -> named_struct(
                 'image', row.image,
-                'key', array({{ new_key | join(', ') }}),
-                'old_key', array({{ old_key | join(', ') }})
+                'key_after', array({{ key_after | join(', ') }}),
+                'key_before', array({{ key_before | join(', ') }})
             ))
         end as all_rows
     from message_rows
@@ -38,11 +38,11 @@ placed_rows as (
         *,
         case
             when position > 0 and row.op = 'update'
-                and not all_rows[position].old_key <=> all_rows[position].key
+                and not all_rows[position].key_before <=> all_rows[position].key_after
                 then exists(slice(all_rows, 1, position), earlier ->
-                    earlier.key <=> all_rows[position].old_key
+                    earlier.key_after <=> all_rows[position].key_before
                     and (
-                        earlier.old_key <=> earlier.key
+                        earlier.key_before <=> earlier.key_after
                         -- it has the same values, and the keys do not go round
                         or forall(map_keys(earlier.image), name -> earlier.image[name] <=> case
                             when map_contains_key(row.before, name) then row.before[name]
@@ -51,10 +51,10 @@ placed_rows as (
                             {%- endif %}
                             else earlier.image[name]
                         end)
-                        and not forall(all_rows, left -> left.old_key <=> left.key or (
-                            exists(all_rows, taken -> not taken.old_key <=> taken.key and taken.key <=> left.old_key)
+                        and not forall(all_rows, left -> left.key_before <=> left.key_after or (
+                            exists(all_rows, taken -> not taken.key_before <=> taken.key_after and taken.key_after <=> left.key_before)
                             and size(filter(
-                                all_rows, other -> not other.old_key <=> other.key and other.old_key <=> left.old_key
+                                all_rows, other -> not other.key_before <=> other.key_after and other.key_before <=> left.key_before
                             )) = 1
                         ))
                     )

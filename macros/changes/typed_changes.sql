@@ -52,7 +52,7 @@
 {% set source, both, of_row, of_before = 'plain_changes', 'plain_texts', 'plain_texts[0]', 'plain_texts[1]' %}
 {%- endif -%}
 {%- if castable -%}
--- a text that a cast would bend becomes U+FFFD, which no cast reads
+-- texts[0] is the row, texts[1] the row before: a text that a cast would round, trim or misread becomes U+FFFD, which no cast reads
 {{ spark_cdc._with_other_texts(
     'castable_changes',
     source,
@@ -120,7 +120,9 @@ row_faults as (
             {%- if rows.op_columns_of_others %}
             {{ spark_cdc._when_op_column_of_others(columns | map(attribute='name') | list) }}
             {%- endif %}
+            {%- if header.splits_updates %}
             when update_part is not null then {{ spark_cdc._error_of('unpaired_update', 'update_part') }}
+            {%- endif %}
             when op = 'update' and image is null then {{ spark_cdc._error('missing_after', 'the row after the update is missing') }}
             {%- if not header.splits_updates %}
             when {{ spark_cdc._has_duplicate_column('image') }}
@@ -161,7 +163,7 @@ typed_changes as (
             as _cdc_source_table,
         {%- endif %}
         {%- for column in columns %}
-        typed.after.{{ column.quoted }},
+        typed.row.{{ column.quoted }},
         {%- endfor %}
         op as _cdc_op,
         sequence as _cdc_sequence,
@@ -173,7 +175,7 @@ typed_changes as (
             {%- set value = 'typed.before.' ~ column.quoted %}
             {#- A column that `before` leaves out has the value of the row. -#}
             {%- if overlays or column.name in key %}
-            {%- set value = 'if(map_contains_key(before, ' ~ column.literal ~ '), ' ~ value ~ ', typed.after.' ~ column.quoted ~ ')' %}
+            {%- set value = 'if(map_contains_key(before, ' ~ column.literal ~ '), ' ~ value ~ ', typed.row.' ~ column.quoted ~ ')' %}
             {%- endif %}
             {{ column.literal }}, {{ value }}{{ ',' if not loop.last }}
             {%- endfor %}
@@ -194,7 +196,7 @@ typed_changes as (
     from row_faults
     -- explode, so that a condition on a value or an error does not go below them and repeat all that makes them
     lateral view explode(array(named_struct(
-        'after', typed_row,
+        'row', typed_row,
         'before', typed_before,
         'error', {{ spark_cdc._as_error('fault') | indent(8) }}
     ))) exploded as typed
@@ -262,7 +264,7 @@ typed_changes as (
 {%- endmacro -%}
 
 {#-
-    SQL: all names whose condition is true, separated by commas, or NULL. In each mapping of `found` the first true one counts.
+    SQL: all names whose condition is true, with a comma between them, or NULL. In each mapping of `found` the first true one counts.
 -#}
 {%- macro _named(found) -%}
     {%- set names = [] -%}
@@ -273,5 +275,8 @@ typed_changes as (
         {%- endfor -%}
         {%- do names.append('\n    case' ~ cases | join ~ '\n    end') -%}
     {%- endfor -%}
+    {%- if names | length == 1 -%}
+        {{- return(names[0] | replace('\n    ', '\n') | trim) -}}
+    {%- endif -%}
     {{- return("nullif(concat_ws(', '," ~ names | join(',') ~ "\n), '')") -}}
 {%- endmacro -%}

@@ -102,7 +102,7 @@
     op        insert, update, delete or snapshot
     image     the row as map<string, string>: after the change, or the deleted row
     before    the row before an update or a delete, as map<string, string>; null if the message does not have it
-    overlays  true if `before` has only the columns that differ from `image`
+    overlays  true if `before` has only the columns that differ from `image`: of a delete it is then an empty map
     keeps_key true if a key column that `before` lacks did not change and has its value in `image`: no key column is NULL. The
               other columns that `before` lacks are unknown
     update_part  'before' or 'after' for one of the two messages of an update, else null

@@ -3,7 +3,8 @@
     Facts: github.com/alibaba/canal, MQMessageUtils, LogEventConvert and FlatMessage; docs/formats/canal.md.
 
     Order: (offset, position in the message). All messages of a batch share `id`, which starts again with the server; `es` is
-    whole seconds of the statement: neither orders changes. Messages of one key are in one partition, as Canal sends them.
+    whole seconds of the statement: neither orders changes. All messages of a key have to be in one partition:
+    docs/formats/canal.md says how.
 
     Dialects, the products that write the same fields: `canal` (default), `ticdc` (ordered by `_tidb.commitTs`), `tencent`,
     `dts` (Alibaba Cloud), `flink`, `seatunnel`, `oms` (OceanBase), `cloudcanal`, `dataarts` (Huawei). docs/formats/canal.md
@@ -229,6 +230,7 @@ struct<
 -#}
 {%- macro default__canal_rows(dialect) -%}
     {%- set overlays = dialect not in ['flink', 'seatunnel'] -%}
+    {#- Nothing of a deleted row differs from `data`. -#}
     {%- set deleted = 'cast(map() as map<string,string>)' if overlays else 'element' -%}
     {%- set before = 'get(message.old, position)' -%}
     {%- if dialect == 'cloudcanal' -%}

@@ -28,7 +28,7 @@ envelopes as (
 
 )
 {%- else -%}
-{{ spark_cdc._envelope(
+{{ spark_cdc._raw_envelopes(
     source.relation_name, spark_cdc._format(noted.format, noted.dialect or none), changes.config.meta['spark_cdc.raw_columns'],
     leaves_out=spark_cdc._header_columns() | list | reject('in', names) | list
 ) }}

@@ -16,6 +16,7 @@
 {#-
     The steps of both materializations. `kind` has their differences:
 
+    materialization  its name, for errors
     rows_of        macro: operations -> the table's rows
     columns_of     macro: the source's columns -> the table's columns
     row_key        the columns that identify a row, besides the key
@@ -27,7 +28,8 @@
     stored_columns the further columns of such a row, besides the operation that it stands for
 
     `table` is `kind` with key, columns, types, variants, options and patched of this model (`_table`); once the new changes are
-    known also deleted_keys_gone, has_truncates (see `_changes_to_apply`) and is_altered (`_with_columns_to_write`).
+    known also deleted_keys_gone, has_truncates (see `_changes_to_apply`), is_altered and kept, the columns that only the table still has
+    (see `_with_columns_to_write`).
 
     A run builds the table from all changes (the first run, `--full-refresh`, another declaration), or merges those that the
     table does not have yet into it. Either is one commit: a run is applied whole or not at all.

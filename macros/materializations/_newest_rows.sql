@@ -1,8 +1,8 @@
 {#-
     The rows of a table, made from new changes that have their whole rows (or say that there is none): a key's newest change is
     then its row. Most batches of most tables are like this. A mapping whose `to_merge` is what `_rows_to_merge` returns; or none
-    if a change needs what `_changed_rows` does: the values before it, a place among the stored rows, or if there ever was a
-    truncate.
+    if a change needs what `_changed_rows` does: the values before it, a place among the stored rows, or a truncate
+    that may come after it.
 
     Of the table only the sequence of each key is read, and nothing if all new changes come after all that the table has. A
     change that comes before its key's stored row alters nothing, if all changes that the table ever read have their whole rows

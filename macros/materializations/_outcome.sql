@@ -117,7 +117,7 @@
         {%- set most = spark_cdc._most_listed_keys() -%}
         {%- do parts.append(('more than ' if count > most) ~ spark_cdc._number_of([count, most] | min, 'row') ~ ' merged') -%}
     {%- else -%}
-        {%- do parts.append(pending.good ~ ' merged' if rows else 'no row changes') -%}
+        {%- do parts.append(pending.good ~ ' applied' if rows else 'nothing to merge') -%}
     {%- endif -%}
     {%- set again = ', all of them read again' if read.condition == 'true' else '' -%}
     {{- return(spark_cdc._number_of(pending.count, 'row change') ~ again ~ ': ' ~ (parts + rejects) | join(', ')) -}}

@@ -3,7 +3,7 @@
     and `offset` are those of the relation.
 -#}
 {%- macro _explained(relation, fmt, raw_columns=none) -%}
-with {{ spark_cdc._envelope(relation, fmt, raw_columns, names_sequence=true) }},
+with {{ spark_cdc._raw_envelopes(relation, fmt, raw_columns, names_sequence=true) }},
 
 {{ spark_cdc._message_rows(fmt) }}
 

@@ -2,7 +2,7 @@
     Raw Kafka messages -> one row per message with its envelope read.
 
     relation     the raw table: topic, partition, offset, timestamp, key, value
-    format       the envelope: see `formats()`
+    format       the shape of the messages: see `formats()`
     dialect      the product that wrote the messages, if products write the format differently
     raw_columns  {'value': 'payload', ...}: SQL expressions for columns that have another name in the raw table
     topics       a topic, a list of them, or regular expressions: the messages of other topics are not this model's
@@ -74,7 +74,7 @@
             reading, partitions=spark_cdc._with_late_ranges(partitions, relation, raw_columns, where, reading)
         ) if partitions else none -%}
     {%- endif -%}
-with {{ spark_cdc._envelope(relation, fmt, raw_columns, reading=reading, finds_reused_offsets=true, where=where) }},
+with {{ spark_cdc._raw_envelopes(relation, fmt, raw_columns, reading=reading, finds_reused_offsets=true, where=where) }},
 
 {{ spark_cdc._message_rows(fmt) }}
 {%- set joins_read_positions = spark_cdc._joins_read_positions(is_kept, reading) %}

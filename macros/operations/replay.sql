@@ -132,7 +132,7 @@ unread_messages as (
 
 ),
 
-{{ spark_cdc._envelope(
+{{ spark_cdc._raw_envelopes(
     source.relation_name, source.fmt, source.raw_columns, finds_reused_offsets=true, where=conditions | join('\n    and ')
 ) }},
 

@@ -3,7 +3,7 @@
 
     Returns the text of the CTEs `documents`, `message_faults`, `checked` and `envelopes`, and of those that they read.
     `messages` is the name of the CTE with the messages: it has Kafka's names and, with `finds_reused_offsets`, `is_reused`.
-    `leaves_out` and `names_sequence`: see `_envelope`; `fmt`: see `_format`.
+    `leaves_out` and `names_sequence`: see `_raw_envelopes`; `fmt`: see `_format`.
 
     Why maps of texts: they keep absent and null apart, show a key that occurs twice, and need no declared columns.
 -#}

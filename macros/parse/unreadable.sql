@@ -3,7 +3,7 @@
 {#- The error of a text that could not be read to its end. Bytes are counted from 0, in the stored value. -#}
 {%- macro _unreadable_reason(text) -%}
 {%- set strictly = "map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false')" -%}
-{%- set start = "ltrim(' \\t\\r\\n', " ~ text ~ ')' -%}
+{%- set start = "trim(leading ' \\t\\r\\n' from " ~ text ~ ')' -%}
 case
     when {{ start }} = '' then {{ spark_cdc._error('empty', 'the message has no text') }}
     when startswith({{ text }}, '\u0000') and octet_length({{ text }}) > 5
@@ -155,7 +155,7 @@ end
             )
         end
     {%- endset -%}
-    {%- set start = "ltrim(' \\t\\r\\n', " ~ text ~ ')' -%}
+    {%- set start = "trim(leading ' \\t\\r\\n' from " ~ text ~ ')' -%}
     {%- set found = 'transform(regexp_extract_all(' ~ start ~ ", r'(?s)" ~ pieces ~ "', 0), piece -> named_struct('kind', " ~ kind
         ~ ", 'bytes', octet_length(piece)))" -%}
     {%- set nothing_read = "named_struct('within', '.', 'last', 's', 'piece', '', 'bytes', octet_length(" ~ text ~ ') - octet_length('

@@ -77,7 +77,8 @@
 case
     when text is null then null
     {%- for of in alike.values() %}
-    {%- set is_one_of_them = 'name in (' ~ spark_cdc._literals(of.names) ~ ')' %}
+    {%- set names = spark_cdc._literals(of.names) %}
+    {%- set is_one_of_them = 'name in (' ~ names ~ ')' if of.names[1:] else 'name = ' ~ names %}
     {%- if of.is_exact %}
     when {{ is_one_of_them }} and ({{ of.is_exact | indent(4) }})
         then text

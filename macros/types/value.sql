@@ -348,7 +348,7 @@
         "concat(case when span.number < 0 then '-' else '' end, lpad(" ~ hours ~ ', greatest(2, length(' ~ hours
         ~ ")), '0'), ':', lpad(cast(" ~ second ~ " div 60 % 60 as string), 2, '0'), ':', lpad(cast(" ~ second
         ~ " % 60 as string), 2, '0'), "
-        ~ "rtrim('.', rtrim('0', concat('.', " ~ fraction ~ '))))'
+        ~ "trim(trailing '.' from trim(trailing '0' from concat('.', " ~ fraction ~ '))))'
     )) -}}
 {%- endmacro -%}
 

@@ -146,7 +146,7 @@ def test_each_run_says_what_it_did(lake: Lake, new_project: Callable[..., Projec
     assert said == {
         "stg_shop__messages": "7 read: 2 routed, 1 control, 1 unrouted, 3 rejected (not_json 2, unknown_op 1)",
         STORED: "2 row changes: 1 rejected (invalid_value 1)",
-        "orders": "2 row changes: 1 merged, 1 rejected",
+        "orders": "2 row changes: 1 applied, 1 rejected",
         "orders_history": "2 row changes: 2 rows merged, 1 rejected",
         "cdc_run_summary": "7 read: 1 applied, 1 control, 1 unrouted, "
         "4 rejected (invalid_value, not_json, unknown_op), 2 undeclared columns (note)",
@@ -170,7 +170,7 @@ def test_each_run_says_what_it_did(lake: Lake, new_project: Callable[..., Projec
     assert said["stg_shop__messages"] == "1 read: 1 routed"
     assert said[STORED] == "nothing new"
     # The view has the copy as one more row, of which the tables have all already.
-    assert {said["orders"], said["orders_history"]} == {"1 row change: no row changes"}
+    assert {said["orders"], said["orders_history"]} == {"1 row change: nothing to merge"}
 
     shown = project.dbt("show", "--select", STORED, "--output", "json").must_succeed()
     assert shown.result.result.results[0].agate_table.rows, "a preview shows rows, also where nothing is new"

@@ -888,7 +888,7 @@ def test_an_incremental_run_calls_the_function_for_new_messages_only(session: An
         "counts_copies": False,
         "read_again": [],
     }
-    ctes = library.call("_envelope", "raw", library.call("_format", "dts_avro"), None, reading=reading)
+    ctes = library.call("_raw_envelopes", "raw", library.call("_format", "dts_avro"), None, reading=reading)
     rows = session.sql(f"with {ctes} select offset, kind, value from envelopes order by offset").collect()
     assert [(row.offset, row.kind) for row in rows] == [(2, "rows"), (3, "rows")]
     assert all(json.loads(row.value)["operation"] == "INSERT" for row in rows)

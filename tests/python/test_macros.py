@@ -311,7 +311,7 @@ def test_no_query_comes_near_the_depth_at_which_spark_gives_up(
         "_is_log": lambda: True,
         "_reasons_to_rebuild_log": lambda *_: [],
         "_refuse_append_of_other_arguments": lambda *_: None,
-        "_changes_to_read": lambda *_, **__: LATE_READING,
+        "_messages_to_read": lambda *_, **__: LATE_READING,
     }
     families = library.call("_type_families")
     columns = {family: "decimal(20,4)" if family == "decimal" else family for family in families}

@@ -457,7 +457,7 @@ end
 {#- True if a text is the placeholder of a value that the connector did not send. -#}
 {%- macro _debezium_is_unavailable(text) -%}
     {#- A number without quotes may have the mark of a quoted one: see `_quote_numbers`. -#}
-    {%- set number = "ltrim('\\uFDD0', " ~ text ~ ')' -%}
+    {%- set number = "trim(leading '\\uFDD0' from " ~ text ~ ')' -%}
     {%- set list_of_bytes = "regexp_replace(" ~ text ~ ", r'\\.0(?=[\",\\]])|[\"}]|\\x{FDD0}|\\{\"scale\":0,\"value\":', '')" -%}
     {%- set texts = spark_cdc._literals(spark_cdc._debezium_placeholders(), ',\n    ') -%}
     {%- set lists = spark_cdc._literals(spark_cdc._debezium_bytes_of_placeholders(), ',\n    ') -%}

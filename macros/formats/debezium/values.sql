@@ -248,7 +248,7 @@
             when startswith(text, '{') or startswith(known.type, 'io.debezium.time.Structured') then {# -#}
                 case when known.type rlike r'^(?:io\.debezium\.time\.Structured|\z)' then {# -#}
                     {{ spark_cdc._debezium_structured_time('text', family) }} end
-            when known.type in ('io.debezium.time.IsoDate', 'io.debezium.time.IsoTimestamp') then rtrim('Z', text)
+            when known.type in ('io.debezium.time.IsoDate', 'io.debezium.time.IsoTimestamp') then trim(trailing 'Z' from text)
             {%- if family == 'date' %}
             when known.type in ({{ epochs }}) then cast({{ midnight }} as string)
             when not text rlike r'^[+-]?[0-9]+\z' then case when known.type not in ({{ days }}) then text end
@@ -353,7 +353,7 @@
         ~ " % 60) else '' end) end" -%}
     {%- set fraction = 'coalesce(structured.picoseconds, structured.nanos * 1000)' -%}
     {%- set clock = "concat(format_string('%02d:%02d:%02d', structured.hour, structured.minute, structured.second), "
-        ~ "rtrim('.', rtrim('0', format_string('.%012d', " ~ fraction ~ '))), ' ~ offset ~ ')' -%}
+        ~ "trim(trailing '.' from trim(trailing '0' from format_string('.%012d', " ~ fraction ~ '))), ' ~ offset ~ ')' -%}
     {%- set is_time = 'structured.hour is not null and coalesce(structured.year, structured.month, structured.day) is null '
         ~ 'and structured.zoneId is null' -%}
     {%- set is_sound = is_time ~ ' and ' ~ spark_cdc._debezium_structured_clock() ~ ' and (structured.hour < 24 or structured.minute = 0 '

@@ -10,7 +10,7 @@
 {%- endmacro -%}
 
 {#- The messages that an incremental run of a changes model reads: the mapping for `_new_messages_ctes`. -#}
-{%- macro _changes_to_read(relation, raw_columns, where, splits_updates, has_source_table, reads, finds_copies) -%}
+{%- macro _messages_to_read(relation, raw_columns, where, splits_updates, has_source_table, reads, finds_copies) -%}
     {%- set positions_read = spark_cdc._messages_of_changes(
         this, ["coalesce(_cdc_error.code = 'offset_reused', false) as is_reused"]
     ) -%}

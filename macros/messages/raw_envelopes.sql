@@ -6,7 +6,7 @@
     `finds_reused_offsets` a message is an error if an older message has its offset. With `names_sequence` there is the column
     `sequence_names` too, see `_format`. `where` is a condition on the relation.
 -#}
-{%- macro _envelope(
+{%- macro _raw_envelopes(
     relation, fmt, raw_columns, reading=none, leaves_out=[], finds_reused_offsets=false, names_sequence=false, where=none
 ) -%}
     {%- set raw = spark_cdc._raw_columns(raw_columns) -%}

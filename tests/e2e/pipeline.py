@@ -287,7 +287,7 @@ def same(value: Any, found: Any) -> bool:
 
 
 def _microseconds(value: clock | timedelta | int | str) -> int:
-    """A time of day or a span: Debezium sends microseconds, or a text if it has a zone; Canal sends a text."""
+    """A time of day, which a table has as a text, or a span, of which Debezium sends the microseconds."""
     if isinstance(value, int):
         return value
     if isinstance(value, str):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, time, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
@@ -68,11 +68,6 @@ class Single(float):
 
 class Wide(Decimal):
     """A decimal that may have more digits than Spark's: a table may have its text."""
-
-
-def _milliseconds(value: time) -> int:
-    """What Debezium sends of PostgreSQL's times of up to three digits."""
-    return ((value.hour * 60 + value.minute) * 60 + value.second) * 1000 + value.microsecond // 1000
 
 
 class Document(str):
@@ -414,7 +409,7 @@ class Workload:
     def _read(self, column: Column, value: Any) -> Any:
         """Mark a value of which a table may have another one than this."""
         marks = {
-            "bit(1)": Bit, "time(0)": _milliseconds, "real": Single, "float": Single, "decimal(65,30)": Wide,
+            "bit(1)": Bit, "real": Single, "float": Single, "decimal(65,30)": Wide,
             "json": Document if self.database.kind in ("mysql", "canal") else None,
         }  # fmt: skip
         mark = marks.get(column.types[self.database.kind])

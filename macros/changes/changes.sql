@@ -173,7 +173,10 @@
         {%- set reading = reading if reading.partitions else none -%}
     {%- endif -%}
     {%- set parts = spark_cdc._parts_to_type(fmt, columns) -%}
-    {%- set unread = ['op', 'key_columns', 'ddl'] + ([] if 'column_types' in parts else ['column_types']) -%}
+    {%- if has_source_table or fmt.header.splits_updates -%}
+        {%- set parts = spark_cdc._names_of_a_table() + parts -%}
+    {%- endif -%}
+    {%- set unread = ['op', 'key_columns', 'column_types', 'ddl'] | reject('in', parts) | list -%}
 with {% if reading and reading.read_again -%}
 read_again as (
 
@@ -185,7 +188,7 @@ read_again as (
 {% if messages -%}
 {{ spark_cdc._stored_messages(
     messages, where, reading, keeps_loaded_at=not is_kept,
-    leaves_out=unread + ['timestamp', 'key', 'value', 'headers'] | reject('in', parts) | list
+    leaves_out=unread + (['timestamp', 'key', 'value', 'headers'] + spark_cdc._names_of_a_table()) | reject('in', parts) | list
 ) }},
 {%- else -%}
 {{ spark_cdc._raw_envelopes(

@@ -21,7 +21,7 @@ with {{ spark_cdc._raw_envelopes(relation, fmt, raw_columns) }},
 
 {{ spark_cdc._message_rows(fmt) }},
 
-{{ spark_cdc._row_changes(fmt, none) }},
+{{ spark_cdc._row_changes(fmt, none, parts=['kind'] + spark_cdc._names_of_a_table() + ['key_columns']) }},
 
 row_faults as (
 

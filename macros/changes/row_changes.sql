@@ -1,14 +1,14 @@
 {#-
     The CTEs `row_changes` (one row per change of one source row, values as texts) and, if a format sends an update as two
     messages, `paired_changes`. `_last_changes` returns the name of the last one. They read the CTE `message_rows`. `columns`
-    are the declared columns, if the changes are typed afterwards; `parts` are the columns of a message that are carried along.
+    are the declared columns, if the changes are typed afterwards; `parts` are further columns of a message that are carried along.
 
     `sequence` is an array of the vendor's order in parts, then the offset, then the position in the message: arrays compare
     part by part, and one type serves every format. It has one more part, 0, if the row `continues` an earlier one of its
     message, see `_placed_rows`. An old key ends at the sequence without its last part: for such a row after the rows before it,
     else before all rows of the message.
 -#}
-{%- macro _row_changes(fmt, where, columns=none, key=[], parts=['column_types', 'key_columns']) -%}
+{%- macro _row_changes(fmt, where, columns=none, key=[], parts=[]) -%}
     {%- set header, rows = fmt.header, fmt.rows -%}
     {%- set old_key_columns = (columns or []) | selectattr('name', 'in', key) | list if rows.old_key else [] -%}
     {%- set finds_continuing = rows.each and key -%}
@@ -33,7 +33,6 @@ row_changes as (
         offset,
         array(struct(partition, offset)) as offsets,
         loaded_at,
-        kind,
         case
             when error is not null then concat_ws(': ', error.code, error.detail)
             {%- for image, place in [('row.image', 'the row'), ('row.before', 'the row before')] if header.splits_updates %}
@@ -45,9 +44,6 @@ row_changes as (
                 then {{ spark_cdc._error_of('key_missing', spark_cdc._named(no_old_key)) | indent(16) }}
             {%- endif %}
         end as error,
-        database_name,
-        schema_name,
-        table_name,
         {%- if header.splits_updates %}
         sequence as vendor_sequence,
         coalesce(position, 0) as position,
@@ -65,7 +61,9 @@ row_changes as (
         {{ name }},
         {%- endfor %}
         if(kind = 'truncate', 'truncate', row.op) as op,
+        {%- if header.splits_updates or columns is none %}
         row.update_part as update_part,
+        {%- endif %}
         row.image as image,
         row.before as before
         {%- set others = ['complete', 'absent_is_error', 'patches', 'op_columns_of_others'] %}
@@ -125,8 +123,7 @@ paired_changes as (
 
     select
         {%- for name in [
-            'topic', 'partition', 'offset', 'kind', 'database_name', 'schema_name', 'table_name', 'vendor_sequence', 'sequence',
-            'committed_at', 'transaction_id', 'position', 'op',
+            'topic', 'partition', 'offset', 'sequence', 'committed_at', 'transaction_id', 'op',
         ] + parts %}
         coalesce(after_part.{{ name }}, before_part.{{ name }}) as {{ name }},
         {%- endfor %}

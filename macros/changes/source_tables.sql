@@ -27,6 +27,11 @@
     {{- return("kind in ('rows', 'truncate') and " ~ of_tables) -}}
 {%- endmacro -%}
 
+{#- The columns of a message that name its source table. -#}
+{%- macro _names_of_a_table() -%}
+    {{- return(['database_name', 'schema_name', 'table_name']) -}}
+{%- endmacro -%}
+
 {#- The source tables that it reads, for a sentence. -#}
 {%- macro _tables_of(changes) -%}
     {%- set noted = changes.config.meta['spark_cdc.arguments'] -%}

@@ -85,6 +85,24 @@ def longest_line(query: str) -> int:
     return max(map(len, query.split("\n")))
 
 
+def test_compiled_changes_read_each_column_that_they_select(library: MacroLibrary) -> None:
+    """A person who reads the query of a view need not ask what a column is for."""
+    for name, dialects in library.formats().items():
+        for dialect in dialects:
+            query = library.changes(
+                relation=None, messages="messages", format=name, dialect=dialect, table="orders", key=["id"],
+                columns={"id": "bigint", "amount": "decimal(20,4)"},
+            )  # fmt: skip
+            for cte in ("message_rows", "row_changes"):
+                selected, rest = re.search(
+                    rf"(?s)\b{cte} as \(\n\n    select\n(.*?)\n    from (.*)", re.sub(WHOLE, "''", query)
+                ).groups()
+                names = re.findall(r"(?m)^ {8}(?:\S.* as )?(\w+),?$", selected)
+                assert len(names) > 5
+                unread = [name for name in names if name != "case" and not re.search(rf"\b{name}\b", rest)]
+                assert unread == [], (name, dialect, cte)
+
+
 def test_only_a_literal_makes_a_line_longer(library: MacroLibrary) -> None:
     """No line has more than 160 characters, of a literal not more than 60 counted."""
     for name, dialects in library.formats().items():

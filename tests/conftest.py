@@ -1,12 +1,13 @@
 """What all folders of tests share: marks, and one JVM for each lake of the tests that run dbt.
 
-A module runs on Iceberg, or on each lake that it names: `LAKES = ("iceberg", "delta")`. Its projects and
-schemas are its own.
+A module runs on Iceberg whose files are in memory, or on each lake that it names: `LAKES = ("iceberg", "delta")`, for those that
+read files, or whose tables another process reads. Its projects and schemas are its own.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -35,11 +36,16 @@ JVMS = {
 }
 
 
+IN_MEMORY = "memory"
+# The format of a lake that is not named after it.
+FORMATS = {IN_MEMORY: "iceberg"}
+
+
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
     """Where several processes run the tests (`pytest -n 2`), those of one lake stay in one.
 
     Modules of tests/python ask no lake: they go one by one to the process that is free, and begin last, because they
-    are short.
+    are short. Two lakes of one folder may be in two processes.
     """
     from xdist.scheduler import LoadScopeScheduling
 
@@ -47,7 +53,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
         def _split_scope(self, nodeid: str) -> str:
             module = nodeid.partition("::")[0]
             jvm = JVMS[Path(module).parent.name]
-            return module if jvm == "python" else jvm
+            in_memory = jvm == "shop" and re.search(rf"\[{IN_MEMORY}\b", nodeid)
+            return module if jvm == "python" else f"{jvm} {IN_MEMORY}" if in_memory else jvm
 
     config.option.loadscopereorder = False
     return OneProcessForALake(config, log)
@@ -65,7 +72,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """All tests of one lake run before those of the next one: so pytest orders what a session shares."""
     if "lake" in metafunc.fixturenames:
-        lakes = getattr(metafunc.module, "LAKES", ("iceberg",))
+        lakes = getattr(metafunc.module, "LAKES", (IN_MEMORY,))
         metafunc.parametrize("lake", lakes, indirect=True, scope="session")
 
 
@@ -90,8 +97,9 @@ def lake(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     """The lake of all projects."""
     from harness import Lake, prepare_environment, stop_jvm
 
-    prepare_environment(tmp_path_factory.mktemp(request.param), request.param)
-    yield Lake(request.param)
+    file_format = FORMATS.get(request.param, request.param)
+    prepare_environment(tmp_path_factory.mktemp(request.param), file_format, request.param == IN_MEMORY)
+    yield Lake(file_format)
     stop_jvm()
 
 

@@ -18,7 +18,7 @@
     {%- set changes = spark_cdc._changes_model('matches_messages', 'model', model) -%}
     {%- set source = spark_cdc._source_of_changes('matches_messages', changes) -%}
     {%- set noted = changes.config.meta['spark_cdc.arguments'] -%}
-    {%- set names = ['database_name', 'schema_name', 'table_name'] -%}
+    {%- set names = spark_cdc._names_of_a_table() -%}
     {#- It has the rows of its tables in the messages, and no others. -#}
     {%- set is_view_of_messages = spark_cdc._messages_of_view(changes) != [] -%}
 with {% if source.is_messages -%}

@@ -10,7 +10,7 @@
     {%- do spark_cdc._require_ignored_columns(ignored) -%}
     {%- do spark_cdc._require_model(
         'no_undeclared_columns', 'a model made by spark_cdc.messages,',
-        ['format', 'kind', 'database_name', 'schema_name', 'table_name', 'column_types', 'rows'], model
+        ['format', 'kind'] + spark_cdc._names_of_a_table() + ['column_types', 'rows'], model
     ) -%}
     {%- set query = adapter.dispatch('test_no_undeclared_columns', 'spark_cdc')(model, ignored or {}) -%}
     {{- return(spark_cdc._with_reasons('no_undeclared_columns', query, ['first_at', 'last_at', 'rows'])) -}}

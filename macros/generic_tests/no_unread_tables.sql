@@ -15,7 +15,7 @@
     {%- do spark_cdc._require_relations('no_unread_tables', {'changes': changes}) -%}
     {%- do spark_cdc._require_model(
         'no_unread_tables', 'a model made by spark_cdc.messages,',
-        ['topic', 'kind', 'database_name', 'schema_name', 'table_name'], model
+        ['topic', 'kind'] + spark_cdc._names_of_a_table(), model
     ) -%}
     {%- set query = adapter.dispatch('test_no_unread_tables', 'spark_cdc')(model, changes, ignored_tables or []) -%}
     {{- return(spark_cdc._with_reasons('no_unread_tables', query, ['topic', 'messages'])) -}}

@@ -36,7 +36,7 @@
     {%- set of_partition = ['topic', 'partition'] -%}
     {%- set nothing = 'cast(array() as array<decimal(20,0)>)' -%}
     {%- set numbers_of_readers = spark_cdc._current_readers(current, messages) -%}
-    {%- set of_table = of_partition + ['database_name', 'schema_name', 'table_name'] -%}
+    {%- set of_table = of_partition + spark_cdc._names_of_a_table() -%}
 with messages as (
 
     {%- for relation in messages %}

@@ -24,7 +24,7 @@
 {%- endmacro -%}
 
 {%- macro spark__run_summary(messages, changes, current) -%}
-    {%- set places = ['loaded_at', 'topic', 'database_name', 'schema_name', 'table_name'] -%}
+    {%- set places = ['loaded_at', 'topic'] + spark_cdc._names_of_a_table() -%}
     {%- set runs = spark_cdc._runs_to_enter(messages) -%}
     {%- if runs.are_none -%}
         {{- return(spark_cdc._nothing_new()) -}}

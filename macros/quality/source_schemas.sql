@@ -30,7 +30,7 @@
 {%- endmacro -%}
 
 {%- macro spark__source_schemas(messages) -%}
-    {%- set table = ['topic', 'database_name', 'schema_name', 'table_name'] -%}
+    {%- set table = ['topic'] + spark_cdc._names_of_a_table() -%}
     {%- set of_partition = (['partition', 'kind'] + table) | join(', ') -%}
 with {{ spark_cdc._typed_messages_cte(messages) }},
 

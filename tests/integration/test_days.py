@@ -13,13 +13,13 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from harness import LAKES_ASKED_FOR, Lake, Message, Project, Run
+from harness import QUICK_LAKES_ASKED_FOR, Lake, Message, Project, Run
 from reference import Change, current_rows, fold, history_rows
 from source_tables import CanalTable, CanalTopic, DataWorksTable, DebeziumTable, Event
 
 Rows = list[dict[str, Any]]
 # On Delta each commit takes so long that the story would double the suite: `make delta` tells it there.
-LAKES = LAKES_ASKED_FOR
+LAKES = QUICK_LAKES_ASKED_FOR
 
 
 @dataclass(frozen=True)

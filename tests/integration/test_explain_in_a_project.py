@@ -23,6 +23,8 @@ from dbt_spark_cdc.local_spark import local_spark
 from dbt_spark_cdc.macros import MacroLibrary
 from harness import REPOSITORY, Lake, Message, Project
 
+# Another process reads its tables.
+LAKES = ("iceberg",)
 COLUMNS = (
     "{'id': 'bigint', 'amount': 'decimal(20,4)', 'at': 'timestamp from text', 'code': 'binary from hex'}"
 )

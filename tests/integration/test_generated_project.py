@@ -19,6 +19,8 @@ from ruamel.yaml import YAML
 from shared_data import CAPTURES
 
 CAPTURE = CAPTURES / "debezium-mysql" / "schema.jsonl"
+# Another process reads its tables.
+LAKES = ("iceberg",)
 SCHEMA = "generated"
 pytestmark = pytest.mark.skipif(not CAPTURE.is_file(), reason="the captures of ../shared are not here")
 

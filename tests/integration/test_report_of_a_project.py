@@ -18,6 +18,8 @@ from dbt_spark_cdc.report import page as page_module
 from dbt_spark_cdc.report.figures import Activity, Figures, Table
 from harness import REPOSITORY, Lake, Message, Project, raw_row
 
+# Another process reads its tables.
+LAKES = ("iceberg",)
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
 COLUMNS = "{'id': 'bigint', 'amount': 'decimal(10,2)'}"
 APPLY = "{{{{ config(materialized='cdc_{kind}', unique_key=['id']) }}}}\nselect * from {{{{ ref('{changes}') }}}}\n"

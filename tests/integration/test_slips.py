@@ -12,6 +12,8 @@ import pytest
 from harness import Lake, Message, Project, Run, raw_row
 from source_tables import CanalTable, CanalTopic
 
+# Its tables are maintained, which looks for files.
+LAKES = ("iceberg",)
 SCHEMA = "shop_slips"
 ROWS = ("orders", "items")
 COLUMNS = "{'id': 'bigint', 'name': 'string', 'at': 'timestamp from milliseconds'}"

@@ -1246,43 +1246,57 @@ def test_values_fit_exactly_or_are_errors(
     assert wrong == {}
 
 
-@pytest.mark.parametrize(
-    ("name", "given", "held"),
-    [
-        ("text", "-0", "-0"),
-        ("text", "1e400", "1e400"),
-        ("double", "1e-400", BAD),
-        # The text that Spark makes of the number stands in quotes somewhere else.
-        ("text", '1.50,"note":{"text":"1.5"}', "1.50"),
-        ("text", r'"1.5","note":{"t\u0065xt":1.50}', "1.5"),
-        ("text", r'"1.5"},{"id":2,"t\u0065xt" : 1.50', "1.5"),
-        (
-            "fine",
-            '123456789012345.670,"note":{"fine":"1.2345678901234567E14"}',
-            "123456789012345.67000000000000000000",
-        ),
-        ("text", '{"a":1.50},"note":{"text":"{"}', '{"a":1.50}'),
-        ("instant", '"2024-02-29 12:34:56.5","note":1.50', "2024-02-29 12:34:56.500000Z"),
-        # Where a number may stand, and what may stand around it.
-        ("text", "1.50", "1.50"),
-        ("text", "\t\r\n -1.50\n", "-1.50"),
-        ("text", "[1,2.50]", "[1,2.50]"),
-        ("text", "[[ 2.50],7]", "[[2.50],7]"),
-        ("text", '{"12:30":-0}', '{"12:30":-0}'),
-        ("text", '{"7" :1E5}', '{"7":1E5}'),
-        ("text", "100", "100"),
-        # Texts that look like numbers: what is in the text stays, and a number elsewhere is found.
-        ("text", '"from [1.5, -0 at 12:30:00.5"', "from [1.5, -0 at 12:30:00.5"),
-        ("text", r'"\\\":[1.5]"', r"\":[1.5]"),
-        ("text", '":1.5","note":1.50', ":1.5"),
-    ],
-)
+BARE_NUMBERS = [
+    ("text", "-0", "-0"),
+    ("text", "1e400", "1e400"),
+    ("double", "1e-400", BAD),
+    # The text that Spark makes of the number stands in quotes somewhere else.
+    ("text", '1.50,"note":{"text":"1.5"}', "1.50"),
+    ("text", r'"1.5","note":{"t\u0065xt":1.50}', "1.5"),
+    ("text", r'"1.5"},{"id":2,"t\u0065xt" : 1.50', "1.5"),
+    (
+        "fine",
+        '123456789012345.670,"note":{"fine":"1.2345678901234567E14"}',
+        "123456789012345.67000000000000000000",
+    ),
+    ("text", '{"a":1.50},"note":{"text":"{"}', '{"a":1.50}'),
+    ("instant", '"2024-02-29 12:34:56.5","note":1.50', "2024-02-29 12:34:56.500000Z"),
+    # Where a number may stand, and what may stand around it.
+    ("text", "1.50", "1.50"),
+    ("text", "\t\r\n -1.50\n", "-1.50"),
+    ("text", "[1,2.50]", "[1,2.50]"),
+    ("text", "[[ 2.50],7]", "[[2.50],7]"),
+    ("text", '{"12:30":-0}', '{"12:30":-0}'),
+    ("text", '{"7" :1E5}', '{"7":1E5}'),
+    ("text", "100", "100"),
+    # Texts that look like numbers: what is in the text stays, and a number elsewhere is found.
+    ("text", '"from [1.5, -0 at 12:30:00.5"', "from [1.5, -0 at 12:30:00.5"),
+    ("text", r'"\\\":[1.5]"', r"\":[1.5]"),
+    ("text", '":1.5","note":1.50', ":1.5"),
+]
+
+
+@pytest.fixture(scope="module")
+def bare_numbers(session: SparkSession, library: MacroLibrary) -> dict[tuple[str, str], dict[str, Any]]:
+    """(column, what stands for its value) -> the first row of its message; those of a column share a query."""
+    found = {}
+    for column in dict.fromkeys(name for name, *_ in BARE_NUMBERS):
+        texts = [given for name, given, _ in BARE_NUMBERS if name == column]
+        messages = [
+            message(n, utf8(TEMPLATES["canal"] % f'"id":1,"{column}":{given}'))
+            for n, given in enumerate(texts)
+        ]
+        arguments = {"table": "orders", "key": ["id"], "columns": {"id": "bigint", column: COLUMNS[column]}}
+        for _, row in read(session, library, "canal", "changes", arguments, messages):
+            found.setdefault((column, texts[row["offset"]]), row)
+    return found
+
+
+@pytest.mark.parametrize(("name", "given", "held"), BARE_NUMBERS)
 def test_bare_numbers_that_spark_rewrites(
-    name: str, given: str, held: Any, session: SparkSession, library: MacroLibrary
+    name: str, given: str, held: Any, bare_numbers: dict[tuple[str, str], dict[str, Any]]
 ) -> None:
-    value = TEMPLATES["canal"] % f'"id":1,"{name}":{given}'
-    arguments = {"table": "orders", "key": ["id"], "columns": {"id": "bigint", name: COLUMNS[name]}}
-    _, found = next(read(session, library, "canal", "changes", arguments, [message(0, utf8(value))]))
+    found = bare_numbers[name, given]
     assert (found["error"], found["columns"][name]) == (
         ("invalid_value", None) if held is BAD else (None, held)
     )
@@ -1297,33 +1311,39 @@ def test_a_message_with_an_error_gives_no_values(session: SparkSession, library:
     assert set(row["columns"].values()) == {None}
 
 
-@pytest.mark.parametrize(
-    ("text", "held"),
-    [
-        ('{"a":[1.5,"1.50",-0.5],"b":' + "9" * 38 + "}", '{"a":[1.5,"1.50",-0.5],"b":' + "9" * 38 + "}"),
-        ('{"a":1.2345678901234567E300,"b":-5e-299}', '{"a":1.2345678901234567E300,"b":-5.0E-299}'),
-        (f'{{"a":"{"9" * 50}"}}', f'{{"a":"{"9" * 50}"}}'),
-        (f'{{"a":{"9" * 39}}}', None),
-        (f'{{"a":0.{"1" * 39}}}', None),
-        ('{"a":12345678901234567.89e0}', None),
-        ("1e400", None),
-        *((text, None) for text in ("-0", "-0.0", '{"a":[-0.00]}', "1,2", "")),
-        ('{"a":-0.05}', '{"a":-0.05}'),
-        # Spark reads the first value and leaves the rest.
-        *(
-            (text, None)
-            for text in ('{"k":1}{"k":2}', "12 Main Street", "true false", "[1]]", '{"a":1}\0', "1 /* c */")
-        ),
-        *((text, None) for text in ('1]} {"value":[2', '1} {"value":2', "1] [2")),
-        *((text, None) for text in (r'"\ud800"', r'{"a":"x\ud83dy"}', r'{"\ud800":1}')),
-        (r'["\ud83d\ude00"," "]', '["\U0001f600"," "]'),
-        (" null ", "null"),
-    ],
-)
-def test_a_variant_holds_every_number_as_it_stands(
-    text: str, held: str | None, session: SparkSession, library: MacroLibrary
-) -> None:
+VARIANTS: list[tuple[str, str | None]] = [
+    ('{"a":[1.5,"1.50",-0.5],"b":' + "9" * 38 + "}", '{"a":[1.5,"1.50",-0.5],"b":' + "9" * 38 + "}"),
+    ('{"a":1.2345678901234567E300,"b":-5e-299}', '{"a":1.2345678901234567E300,"b":-5.0E-299}'),
+    (f'{{"a":"{"9" * 50}"}}', f'{{"a":"{"9" * 50}"}}'),
+    (f'{{"a":{"9" * 39}}}', None),
+    (f'{{"a":0.{"1" * 39}}}', None),
+    ('{"a":12345678901234567.89e0}', None),
+    ("1e400", None),
+    *((text, None) for text in ("-0", "-0.0", '{"a":[-0.00]}', "1,2", "")),
+    ('{"a":-0.05}', '{"a":-0.05}'),
+    # Spark reads the first value and leaves the rest.
+    *(
+        (text, None)
+        for text in ('{"k":1}{"k":2}', "12 Main Street", "true false", "[1]]", '{"a":1}\0', "1 /* c */")
+    ),
+    *((text, None) for text in ('1]} {"value":[2', '1} {"value":2', "1] [2")),
+    *((text, None) for text in (r'"\ud800"', r'{"a":"x\ud83dy"}', r'{"\ud800":1}')),
+    (r'["\ud83d\ude00"," "]', '["\U0001f600"," "]'),
+    (" null ", "null"),
+]
+
+
+@pytest.fixture(scope="module")
+def variants(session: SparkSession, library: MacroLibrary) -> dict[str, str | None]:
+    """Text -> the JSON of the variant that it is read as."""
     [column] = library.call("_columns", {"doc": "variant"}, "changes")
-    given = session.createDataFrame([(text,)], "text string")
-    [row] = given.selectExpr(f"to_json({library.call('value', 'text', column)}) as doc").collect()
-    assert row.doc == held
+    given = session.createDataFrame([(text,) for text, _ in VARIANTS], "text string")
+    read_as = given.selectExpr("text", f"to_json({library.call('value', 'text', column)}) as doc")
+    return {row.text: row.doc for row in read_as.collect()}
+
+
+@pytest.mark.parametrize(("text", "held"), VARIANTS)
+def test_a_variant_holds_every_number_as_it_stands(
+    text: str, held: str | None, variants: dict[str, str | None]
+) -> None:
+    assert variants[text] == held

@@ -1,7 +1,7 @@
 """What all folders of tests share: marks, and one JVM for each lake of the tests that run dbt.
 
-A module runs on Iceberg whose files are in memory, or on each lake that it names: `LAKES = ("iceberg", "delta")`, for those that
-read files, or whose tables another process reads. Its projects and schemas are its own.
+A module runs on Iceberg whose files are in memory. One that looks for files, or whose tables another process reads, names
+its lakes: `LAKES = ("iceberg", "delta")`. Its projects and schemas are its own.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ import pytest
 HERE = Path(__file__).resolve().parent
 # The harness of a user's project, its source tables and the reference fold serve other folders too.
 sys.path.insert(0, str(HERE / "integration"))
+from harness import IN_MEMORY  # noqa: E402
+
 # The Makefile sets it for the package's own project. Each project of a test has a profile in its own folder.
 os.environ.pop("DBT_PROFILES_DIR", None)
 
@@ -34,11 +36,6 @@ JVMS = {
     "convergence": "convergence",
     "python": "python",
 }
-
-
-IN_MEMORY = "memory"
-# The format of a lake that is not named after it.
-FORMATS = {IN_MEMORY: "iceberg"}
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
@@ -97,8 +94,9 @@ def lake(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     """The lake of all projects."""
     from harness import Lake, prepare_environment, stop_jvm
 
-    file_format = FORMATS.get(request.param, request.param)
-    prepare_environment(tmp_path_factory.mktemp(request.param), file_format, request.param == IN_MEMORY)
+    in_memory = request.param == IN_MEMORY
+    file_format = "iceberg" if in_memory else request.param
+    prepare_environment(tmp_path_factory.mktemp(request.param), file_format, in_memory)
     yield Lake(file_format)
     stop_jvm()
 

@@ -30,8 +30,9 @@ JARS = {
 }
 # Of modules that would take long on each lake: `make delta` asks for the other one.
 LAKES_ASKED_FOR = tuple(os.environ.get("SPARK_CDC_LAKES", "iceberg").split())
-# Of those that also need no files on a disk: see `environment`.
-QUICK_LAKES_ASKED_FOR = tuple("memory" if lake == "iceberg" else lake for lake in LAKES_ASKED_FOR)
+# Iceberg with its files in memory: see `environment`.
+IN_MEMORY = "memory"
+QUICK_LAKES_ASKED_FOR = tuple(IN_MEMORY if lake == "iceberg" else lake for lake in LAKES_ASKED_FOR)
 # dbt-spark turns ANSI off in each session of its own, and cannot in those of a Thrift server: `make ansi` has it on.
 HAS_ANSI = bool(os.environ.get("SPARK_CDC_ANSI"))
 # Spark's Kafka source, where it could be fetched.

@@ -15,6 +15,8 @@ from test_journey import EXAMPLE, must_equal_the_database
 from typed_pages import Shell, files, steps
 
 pytestmark = needs_broker()
+# Another process reads its tables.
+LAKES = ("iceberg",)
 
 PAGE = (REPOSITORY / "docs" / "how-to" / "start-with-your-topics.md").read_text(encoding="utf-8")
 KAFKA_SOURCE = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"

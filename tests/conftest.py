@@ -7,7 +7,6 @@ its lakes: `LAKES = ("iceberg", "delta")`. Its projects and schemas are its own.
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,13 +17,12 @@ import pytest
 HERE = Path(__file__).resolve().parent
 # The harness of a user's project, its source tables and the reference fold serve other folders too.
 sys.path.insert(0, str(HERE / "integration"))
-from harness import IN_MEMORY  # noqa: E402
+from harness import IN_MEMORY, Lake, Project, prepare_environment, stop_jvm  # noqa: E402
 
 # The Makefile sets it for the package's own project. Each project of a test has a profile in its own folder.
 os.environ.pop("DBT_PROFILES_DIR", None)
 
 if TYPE_CHECKING:
-    from harness import Lake, Project
     from xdist.scheduler import LoadScopeScheduling
 
 # Folder -> the JVM that its tests share; those of tests/faults and tests/e2e start processes of their own.
@@ -50,8 +48,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
         def _split_scope(self, nodeid: str) -> str:
             module = nodeid.partition("::")[0]
             jvm = JVMS[Path(module).parent.name]
-            in_memory = jvm == "shop" and re.search(rf"\[{IN_MEMORY}\b", nodeid)
-            return module if jvm == "python" else f"{jvm} {IN_MEMORY}" if in_memory else jvm
+            if jvm == "python":
+                return module
+            return f"{jvm} {IN_MEMORY}" if f"[{IN_MEMORY}" in nodeid else jvm
 
     config.option.loadscopereorder = False
     return OneProcessForALake(config, log)
@@ -80,8 +79,6 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
     Last, because the ends of fixtures may still need theirs.
     """
     if _jvm_of(item) != _jvm_of(nextitem):
-        from harness import stop_jvm
-
         stop_jvm()
 
 
@@ -92,8 +89,6 @@ def _jvm_of(item: pytest.Item | None) -> str | None:
 @pytest.fixture(scope="session")
 def lake(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
     """The lake of all projects."""
-    from harness import Lake, prepare_environment, stop_jvm
-
     in_memory = request.param == IN_MEMORY
     file_format = "iceberg" if in_memory else request.param
     prepare_environment(tmp_path_factory.mktemp(request.param), file_format, in_memory)
@@ -104,7 +99,6 @@ def lake(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 @pytest.fixture(scope="session")
 def new_project(lake: Lake, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Project]:
     """Give a fresh copy of the user's project that builds into the named schema, and start its Spark."""
-    from harness import Project
 
     def make(schema: str, models: dict[str, str] | None = None) -> Project:
         project = Project(tmp_path_factory.mktemp(schema) / "project", schema, models)

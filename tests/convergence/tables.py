@@ -120,7 +120,7 @@ class Lake:
     """A lake with the tables of many logs."""
 
     def __init__(self, file_format: str, folder: Path) -> None:
-        os.environ |= environment(folder, file_format)
+        os.environ |= environment(folder, file_format, in_memory=True)
         self.file_format = file_format
         self.project = Project(folder / "project", "converge", template=PROJECT)
         self.dbt("show", "--inline", "select 1")

@@ -115,22 +115,20 @@ def test_the_newest_change_of_a_key_is_its_row(project: Project, lake: Lake, wri
     events = statements(Random(20261122), table)
     changes = []
 
-    def run(*batch: Event, all_histories: bool = False) -> str:
+    def run(*batch: Event) -> str:
         for event in batch:
             changes.extend(event.changes)
         # under the offsets that they had in the topic, in whatever order they come
         lake.land_again("things", by_offset(batch), schema="raw_whole_rows")
         written.clear()
-        # Histories with options take several batches in one run, every few runs: each takes as long as all the rest.
-        histories = HISTORIES if all_histories else {"history": HISTORIES["history"]}
-        project.run(*(f"--exclude={name}" for name in HISTORIES if name not in histories))
+        project.run()
         found = {
             (row["id"],): (row["_cdc_is_deleted"], *(row[column] for column in COLUMNS))
             for row in lake.rows(f"select * from {SCHEMA}.current_things")
         }
         tables = fold(changes)
         assert found == current_rows(tables, COLUMNS)
-        for name, options in histories.items():
+        for name, options in HISTORIES.items():
             assert stored_versions(lake, name) == wanted_versions(tables, options), name
         return "\n".join(written)
 
@@ -151,10 +149,10 @@ def test_the_newest_change_of_a_key_is_its_row(project: Project, lake: Lake, wri
     first, *in_order, held_back, ahead = (
         list(itertools.islice(events, length)) for length in (1, 12, 30, 6, 12)
     )
-    sql = run(*first, all_histories=True)
+    sql = run(*first)
     assert looks_at_its_rows(sql), "of an empty table nothing is known"
     for batch in (*in_order, ahead):
-        sql = run(*batch, all_histories=batch is ahead)
+        sql = run(*batch)
         assert "merge into" in sql
         assert not looks_at_its_rows(sql), "each change comes after all that the table has"
         assert not has_scratch_table(sql)
@@ -164,7 +162,7 @@ def test_the_newest_change_of_a_key_is_its_row(project: Project, lake: Lake, wri
     (stored,) = lake.rows(f"select array_join(max(_cdc_sequence), ',') as last from {SCHEMA}.current_things")
     assert last_sequence(lake) == stored["last"]
     for _ in range(3):
-        sql = run(*held_back, all_histories=True)
+        sql = run(*held_back)
         assert looks_at_its_rows(sql), "a change comes before a row of the table"
         assert not has_scratch_table(sql), "all changes are whole, so a late one alters no later row"
         assert not asks_for_truncates(), "there never was one"
@@ -178,7 +176,6 @@ def test_the_newest_change_of_a_key_is_its_row(project: Project, lake: Lake, wri
         *itertools.islice(events, 5),
         table.truncate(1000),
         table.insert(1001, {"id": 1, "name": "after", "size": 0}),
-        all_histories=True,
     )
     assert has_scratch_table(sql)
     assert asks_for_truncates()
@@ -189,7 +186,7 @@ def test_the_newest_change_of_a_key_is_its_row(project: Project, lake: Lake, wri
     assert not asks_for_truncates()
     run(late_truncate)
     assert asks_for_truncates(), "a truncate that comes late"
-    run(early, all_histories=True)
+    run(early)
     assert asks_for_truncates(), "a change from before a truncate"
     sql = run(table.insert(1005, {"id": 3, "name": "after", "size": 0}))
     assert not has_scratch_table(sql)

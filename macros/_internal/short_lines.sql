@@ -1,13 +1,13 @@
 {#-
     Compiled SQL is for people too: a line of a query that is longer than 160 characters is broken at its brackets, CASE
-    branches, commas, AND and OR. Literals, names and comments stay whole, so the query means the same.
+    branches, commas, AND and OR. Names and comments stay whole, and a literal that is too long is put together of its pieces.
 -#}
 {%- macro _with_short_lines(query) -%}
     {#- Nobody reads what `dbt parse` renders. -#}
     {%- if not execute -%}
         {{- return(query) -}}
     {%- endif -%}
-    {%- set literal = "(?<!\\w)r'[^']*'|'(?:[^'\\\\]|\\\\.)*'|\"(?:[^\"\\\\]|\\\\.)*\"|`[^`]*`|/\\*.*?\\*/" -%}
+    {%- set literal = spark_cdc._whole_pattern() -%}
     {%- set comment = '--[^\\n]*' -%}
     {#- Tokens are the places where a line may be broken, and all that stands between two of them. -#}
     {%- set word = '(?!(?:case|when|then|else|end|and|or|between|rlike)\\b)\\w+' -%}
@@ -23,6 +23,11 @@
         {%- endif -%}
     {%- endfor -%}
     {{- return(lines | join) -}}
+{%- endmacro -%}
+
+{#- Pattern of a literal, a name in quotes or a comment. -#}
+{%- macro _whole_pattern() -%}
+    {{- return("(?<!\\w)r'[^']*'|'(?:[^'\\\\]|\\\\.)*'|\"(?:[^\"\\\\]|\\\\.)*\"|`[^`]*`|/\\*.*?\\*/") -}}
 {%- endmacro -%}
 
 {#-
@@ -69,7 +74,31 @@
         {%- endfor -%}
         {{- return(spark_cdc._filled(pieces) if kind == 'commas' else pieces | join('\n')) -}}
     {%- endfor -%}
-    {{- return(spark_cdc._broken_group(parts, group, blanks) if group is not none else ' ' * blanks ~ text) -}}
+    {%- if group is not none -%}
+        {{- return(spark_cdc._broken_group(parts, group, blanks)) -}}
+    {%- endif -%}
+    {{- return(' ' * blanks ~ spark_cdc._with_pieces(text, blanks)) -}}
+{%- endmacro -%}
+
+{#- A text whose longest literal is in pieces, if it is long. They end after `|` or a comma, as in a pattern or a list of types. -#}
+{%- macro _with_pieces(text, blanks) -%}
+    {%- set longest = namespace(literal='') -%}
+    {%- for whole in modules.re.findall('(?s)' ~ spark_cdc._whole_pattern(), text) if whole[0] in "r'" -%}
+        {%- set longest.literal = whole if whole | length > longest.literal | length else longest.literal -%}
+    {%- endfor -%}
+    {%- set literal = longest.literal -%}
+    {%- set most = [60, 145 - blanks] | max -%}
+    {%- if literal | length <= most -%}
+        {{- return(text) -}}
+    {%- endif -%}
+    {%- set quote = "r'" if literal[0] == 'r' else "'" -%}
+    {%- set cut = namespace(pieces=['']) -%}
+    {%- for part in modules.re.findall('(?s)(?:(?!, )[^|])*(?:[|]|, |\\Z)', literal[quote | length:-1]) -%}
+        {%- set both = cut.pieces[-1] ~ part -%}
+        {%- set cut.pieces = cut.pieces + [part] if both | length > most else cut.pieces[:-1] + [both] -%}
+    {%- endfor -%}
+    {%- set between = "'\n" ~ ' ' * (blanks + 4) ~ '|| ' ~ quote -%}
+    {{- return(text | replace(literal, quote ~ cut.pieces | join(between) ~ "'", 1)) -}}
 {%- endmacro -%}
 
 {#- A bracket, or CASE and END, with what is in it on lines of its own. -#}

@@ -339,17 +339,26 @@
 -#}
 {%- macro _time_of_day(text, per_second) -%}
     {#- abs() fails for the smallest bigint. -#}
-    {%- set number = 'nullif(' ~ spark_cdc._integer_value(text, 'bigint') ~ ', -9223372036854775807 - 1)' -%}
-    {%- set span = "named_struct('number', " ~ number ~ ", 'per_second', " ~ per_second ~ ')' -%}
+    {%- set span -%}
+        named_struct(
+            'number', nullif({{ spark_cdc._integer_value(text, 'bigint') }}, -9223372036854775807 - 1),
+            'per_second', {{ per_second }}
+        )
+    {%- endset -%}
     {%- set second = 'abs(span.number) div span.per_second' -%}
     {%- set hours = 'cast(' ~ second ~ ' div 3600 as string)' -%}
-    {%- set fraction = "lpad(cast(abs(span.number) % span.per_second as string), length(cast(span.per_second as string)) - 1, '0')" -%}
-    {{- return(spark_cdc._let('span', span,
-        "concat(case when span.number < 0 then '-' else '' end, lpad(" ~ hours ~ ', greatest(2, length(' ~ hours
-        ~ ")), '0'), ':', lpad(cast(" ~ second ~ " div 60 % 60 as string), 2, '0'), ':', lpad(cast(" ~ second
-        ~ " % 60 as string), 2, '0'), "
-        ~ "trim(trailing '.' from trim(trailing '0' from concat('.', " ~ fraction ~ '))))'
-    )) -}}
+    {%- set printed -%}
+        concat(
+            case when span.number < 0 then '-' else '' end,
+            lpad({{ hours }}, greatest(2, length({{ hours }})), '0'), ':',
+            lpad(cast({{ second }} div 60 % 60 as string), 2, '0'), ':',
+            lpad(cast({{ second }} % 60 as string), 2, '0'),
+            trim(trailing '.' from trim(trailing '0' from concat(
+                '.', lpad(cast(abs(span.number) % span.per_second as string), length(cast(span.per_second as string)) - 1, '0')
+            )))
+        )
+    {%- endset -%}
+    {{- return(spark_cdc._let('span', span, printed)) -}}
 {%- endmacro -%}
 
 {#- Some databases print a blank between a time and its offset. -#}

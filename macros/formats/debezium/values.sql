@@ -270,101 +270,21 @@
     {%- if dialect == 'cloudcanal' -%}
         {{- return('case when not known.type in (' ~ times ~ ") or contains(text, ':') then text end") -}}
     {%- endif -%}
+    {%- set is_structured = "known.type rlike r'^io\\.debezium\\.time\\.Structured(?:Zoned)?Time(?!stamp)'" -%}
     {%- set per_second = 'case when known.type in (' ~ milliseconds ~ ') then 1000L when known.type in (' ~ microseconds
         ~ ') then 1000000L else 1000000000L end' -%}
     {%- set plain -%}
         case
-            when known.type in ({{ times }}) then {{ spark_cdc._time_of_day('text', per_second) }}
-            {{ spark_cdc._debezium_structured_time_of_day() }}
+            when known.type in ({{ times }})
+                then {{ spark_cdc._time_of_day('text', per_second) | indent(16) }}
+            when {{ is_structured }} or startswith(text, '{"') and known.type = '' and contains(text, '"hour":')
+                then {{ spark_cdc._debezium_structured_time_of_day(is_structured) | indent(16) }}
             when octet_length(text) % 4 = 0 and {{ spark_cdc._debezium_is_decimal('known.type') }}
                 then case when known.is_bare then text end
             else text
         end
     {%- endset -%}
     {{- return(plain) -}}
-{%- endmacro -%}
-
-{#-
-    The object of calendar and clock fields that `time.precision.mode=structured` writes. The newest version has the fraction of
-    the second in `picoseconds`, earlier ones in `nanos`. An object with another field, or with a field twice, becomes NULL.
--#}
-{%- macro _debezium_structured_fields(text) -%}
-    {%- set number = '"(?:year|month|day|hour|minute|second|nanos|picoseconds|offsetSeconds|precision)":(?:null|-?[0-9]{1,15})' -%}
-    {%- set word = '"(?:zoneId|specialValue)":(?:null|"[^"\\\\]*+")' -%}
-    {%- set field = '(?:' ~ number ~ '|' ~ word ~ ')' -%}
-    {%- set types = ['specialValue string', 'zoneId string'] -%}
-    {%- for name in ['year', 'month', 'day', 'hour', 'minute', 'second', 'nanos', 'picoseconds', 'offsetSeconds'] -%}
-        {%- do types.append(name ~ ' bigint') -%}
-    {%- endfor -%}
-    {#- No field occurs twice, and there is no comma at the end. -#}
-    {{- return(
-        'from_json(regexp_extract(' ~ text ~ ", r'^(?!.*(\"\\w++\":).*\\1)\\{(?:" ~ field ~ "(?:,(?!\\})|(?=\\})))++\\}\\z', 0), '"
-        ~ types | join(', ') ~ "')"
-    ) -}}
-{%- endmacro -%}
-
-{#- A finite time with a complete clock. It checks the ranges, except where Spark's own cast rejects a value. -#}
-{%- macro _debezium_structured_clock() -%}
-    {{- return(
-        "structured.specialValue is null and structured.hour between 0 and 24 and structured.minute between 0 and 59 "
-        ~ "and structured.second between 0 and 59 and (structured.nanos is null) <> (structured.picoseconds is null) "
-        ~ "and coalesce(structured.picoseconds, structured.nanos * 1000) between 0 and 999999999999"
-    ) -}}
-{%- endmacro -%}
-
-{#- The text of a local time, or of an instant if there is an offset; for a date its fields, or midnight. -#}
-{%- macro _debezium_structured_time(text, family) -%}
-    {%- set date = "format_string('%04d-%02d-%02d', structured.year, structured.month, structured.day)" -%}
-    {%- set is_date = 'structured.specialValue is null and structured.year between 1 and 9999 and structured.month between 1 and 12 '
-        ~ 'and structured.day between 1 and 31' -%}
-    {%- set is_local = 'structured.offsetSeconds is null and structured.zoneId is null' -%}
-    {%- if family == 'date' -%}
-        {%- set has_no_clock = 'coalesce(structured.hour, structured.minute, structured.second, structured.nanos, '
-            ~ 'structured.picoseconds) is null' -%}
-        {%- set is_midnight = spark_cdc._debezium_structured_clock() ~ ' and structured.hour = 0 and structured.minute = 0 '
-            ~ 'and structured.second = 0 and coalesce(structured.picoseconds, structured.nanos) = 0' -%}
-        {%- set value = 'case when ' ~ is_date ~ ' and ' ~ is_local ~ ' and (' ~ has_no_clock ~ ' or ' ~ is_midnight ~ ') then '
-            ~ date ~ ' end' -%}
-        {{- return(spark_cdc._let('structured', spark_cdc._debezium_structured_fields(text), value)) -}}
-    {%- endif -%}
-    {%- set clock = "format_string(' %02d:%02d:%02d.%012d', structured.hour, structured.minute, structured.second, "
-        ~ 'coalesce(structured.picoseconds, structured.nanos * 1000))' -%}
-    {%- set offset = "case when structured.offsetSeconds is null then '' else concat(case when structured.offsetSeconds < 0 then '-' "
-        ~ "else '+' end, format_string('%02d:%02d', abs(structured.offsetSeconds) div 3600, "
-        ~ 'abs(structured.offsetSeconds) div 60 % 60)) end' -%}
-    {#- An offset with single seconds does not fit, nor does a zone without its offset. -#}
-    {%- set has_offset = 'case when structured.offsetSeconds is null then structured.zoneId is null '
-        ~ 'else structured.offsetSeconds % 60 = 0 and abs(structured.offsetSeconds) <= 64800 end' -%}
-    {%- set written = 'case when ' ~ is_date ~ ' and ' ~ spark_cdc._debezium_structured_clock() ~ ' and ' ~ has_offset ~ ' then concat('
-        ~ date ~ ', ' ~ clock ~ ', ' ~ offset ~ ') end' -%}
-    {{- return(spark_cdc._let('structured', spark_cdc._debezium_structured_fields(text), written)) -}}
-{%- endmacro -%}
-
-{#-
-    `when ... then ...` for a column declared as string: the time of day as databases print it, followed by its offset if it has
-    one. Without the schema an object with exactly these fields is one; a text that holds such an object is not. NULL if nothing
-    is certain: the message has both as values of the column, or the schema names the type and the value is not one.
--#}
-{%- macro _debezium_structured_time_of_day() -%}
-    {%- set seconds = 'abs(structured.offsetSeconds)' -%}
-    {%- set offset = "case when structured.offsetSeconds is null then '' when structured.offsetSeconds = 0 then 'Z' else concat("
-        ~ "case when structured.offsetSeconds < 0 then '-' else '+' end, format_string('%02d:%02d', " ~ seconds ~ ' div 3600, '
-        ~ seconds ~ ' div 60 % 60), case when ' ~ seconds ~ " % 60 > 0 then format_string(':%02d', " ~ seconds
-        ~ " % 60) else '' end) end" -%}
-    {%- set fraction = 'coalesce(structured.picoseconds, structured.nanos * 1000)' -%}
-    {%- set clock = "concat(format_string('%02d:%02d:%02d', structured.hour, structured.minute, structured.second), "
-        ~ "trim(trailing '.' from trim(trailing '0' from format_string('.%012d', " ~ fraction ~ '))), ' ~ offset ~ ')' -%}
-    {%- set is_time = 'structured.hour is not null and coalesce(structured.year, structured.month, structured.day) is null '
-        ~ 'and structured.zoneId is null' -%}
-    {%- set is_sound = is_time ~ ' and ' ~ spark_cdc._debezium_structured_clock() ~ ' and (structured.hour < 24 or structured.minute = 0 '
-        ~ 'and structured.second = 0 and ' ~ fraction ~ ' = 0) and coalesce(' ~ seconds ~ ' <= 64800, true)' -%}
-    {%- set is_structured = "known.type rlike r'^io\\.debezium\\.time\\.Structured(?:Zoned)?Time(?!stamp)'" -%}
-    {%- set value = 'case when not is_typed and (not (' ~ is_time ~ ') or not known.is_bare) then text '
-        ~ 'when (is_typed or known.is_bare) and ' ~ is_sound ~ ' then ' ~ clock ~ ' end' -%}
-    {{- return(
-        'when ' ~ is_structured ~ " or startswith(text, '{\"') and known.type = '' and contains(text, '\"hour\":') then "
-        ~ spark_cdc._let('structured', spark_cdc._debezium_structured_fields('text'), value | replace('is_typed', is_structured))
-    ) -}}
 {%- endmacro -%}
 
 {#- The scale follows the name in parentheses. -#}

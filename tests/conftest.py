@@ -21,6 +21,9 @@ from harness import IN_MEMORY, Lake, Project, prepare_environment, stop_jvm  # n
 
 # The Makefile sets it for the package's own project. Each project of a test has a profile in its own folder.
 os.environ.pop("DBT_PROFILES_DIR", None)
+# tools/setup_env.py makes the archive; -Xlog:disable: Java says nothing if it cannot use it.
+for archive in (HERE.parent / ".jars").glob("spark-*.jsa"):
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", f"-XX:SharedArchiveFile={archive} -Xlog:disable")
 
 if TYPE_CHECKING:
     from xdist.scheduler import LoadScopeScheduling

@@ -265,7 +265,8 @@ def test_the_tutorial_works_as_a_user_types_it(new_project: Callable[..., Projec
             env=users
             | {
                 "HOME": str(home),
-                "SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC",
+                "SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC "
+                + os.environ.get("SPARK_SUBMIT_OPTS", ""),
             },
             capture_output=True,
             text=True,

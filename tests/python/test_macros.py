@@ -150,7 +150,9 @@ def test_short_lines_leave_everything_whole(library: MacroLibrary, text: str) ->
 @pytest.mark.parametrize("quote", ["'", "r'"])
 def test_a_long_literal_is_put_together_of_its_pieces(library: MacroLibrary, quote: str) -> None:
     literal = quote + "a|b, " * 60 + "'"
-    short = library.call("_with_short_lines", f"    and text rlike {literal} or `it's, {'x' * 99}|{'y' * 99}'s`")
+    short = library.call(
+        "_with_short_lines", f"    and text rlike {literal} or `it's, {'x' * 99}|{'y' * 99}'s`"
+    )
     assert longest_line(short[: short.index("`")]) <= 160
     assert "||" in short
     assert tokens(short) == [

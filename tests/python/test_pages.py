@@ -374,3 +374,11 @@ def test_the_reference_has_every_config() -> None:
     (lists,) = re.findall(r"set ours = (\[.*?\]) \+ \(\s*(\[.*?\])", source, re.S)
     configs = {name for part in lists for name in ast.literal_eval(part)}
     assert first_cells("materializations.md") == configs
+
+
+def test_the_tests_archive_java_s_classes_as_the_page_does() -> None:
+    """So each run of the tests runs the two lines of the page."""
+    lines = re.findall(r'SPARK_SUBMIT_OPTS="(.*)"', text_of(REPOSITORY / "docs" / "how-to" / "schedule.md"))
+    programs = ("tools/setup_env.py", "tests/conftest.py")
+    for line, program, file in zip(lines, programs, ("{made}", "{archive}"), strict=True):
+        assert line.replace("$HOME/spark.jsa", file) in text_of(REPOSITORY / program)

@@ -50,15 +50,16 @@ CANAL = (
     "com.alibaba.otter:connector.kafka:1.1.7",
     "org.slf4j:slf4j-api:1.7.25",  # as new as its log4j binding
 )
-KAFKA_JARS = {
+TEST_FOLDERS = {
     "kafka-source": (KAFKA_SOURCE, "11c2e1ee40baffea6927e35af913cf2f7742c1f99edb6905e7706434e0109f61"),
     "kafka-broker": (KAFKA_BROKER, "bb90fc6b4361656d05c9396e4f8d8711917970666e429ab8bc9975108108eb6b"),
-}
-READER_JARS = {
     "debezium": (DEBEZIUM, "e19c4af075e59580d771aa923bb940e8760191c55a8dba5867f43123224716c6"),
+}
+E2E_FOLDERS = {
+    **TEST_FOLDERS,
     "canal": (CANAL, "587a117c066738cf5d4408414274757b986fff17671e01efbfee6abb9f9d6aae"),
 }
-FOLDERS = {"demo": {}, "test": KAFKA_JARS, "e2e": KAFKA_JARS | READER_JARS}
+FOLDERS = {"demo": {}, "test": TEST_FOLDERS, "e2e": E2E_FOLDERS}
 # What Spark has itself, and what Delta needs for other catalogs only.
 NOT_FETCHED = (
     "org.slf4j:slf4j-api",

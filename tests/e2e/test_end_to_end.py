@@ -1,11 +1,7 @@
-"""A short form of `make e2e`: PostgreSQL, Debezium, Kafka, landing, generated models, and all tables compared.
-
-SPARK_CDC_E2E=1 asks for it: it takes long on a machine whose other cores run tests.
-"""
+"""A short form of `make e2e`: PostgreSQL, Debezium, Kafka, landing, generated models, a kill, and all tables compared."""
 
 from __future__ import annotations
 
-import os
 import tempfile
 from pathlib import Path
 
@@ -15,7 +11,6 @@ from servers import missing
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not os.environ.get("SPARK_CDC_E2E"), reason="SPARK_CDC_E2E=1 asks for it")
 @pytest.mark.skipif(bool(missing(["pg"])), reason=f"missing: {missing(['pg'])}")
 def test_the_tables_equal_the_database() -> None:
     # Not pytest's folder, which PostgreSQL's own user cannot enter.

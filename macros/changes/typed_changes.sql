@@ -11,11 +11,10 @@
     {%- set message_before = 'before_value' if header.splits_updates else 'value' -%}
     {%- set names = columns | map(attribute='literal') | join(', ') -%}
     {#- What is wrong with each column. An error in the row before is named only if the row itself has none. -#}
-    {%- set keyless, unfit, scales, may_be_absent = [], [], [], [] -%}
+    {%- set keyless, unfit, scales = [], [], [] -%}
     {%- for column in columns -%}
         {%- set declaration = spark_cdc._declaration(column) -%}
         {%- set text, text_before = spark_cdc._text_in('image', column), spark_cdc._text_in('before', column) -%}
-        {%- do may_be_absent.append(text ~ ' is null') -%}
         {%- if column.name in key -%}
             {%- do keyless.append({
                 column.name: text ~ ' is null',
@@ -97,14 +96,13 @@ checked_rows as (
         {{ spark_cdc._named(unfit) | indent(8) }} as unfit,
         case
             when op in ('delete', 'truncate'){{ ' or complete' if rows.complete }} then null
-            when {{ may_be_absent | join('\n                or ') }}
-                then nullif(
-                    array_except(
-                        array({{ names }}),
-                        map_keys(image)
-                    ),
-                    cast(array() as array<string>)
-                )
+            else nullif(
+                array_except(
+                    array({{ names }}),
+                    map_keys(image)
+                ),
+                cast(array() as array<string>)
+            )
         end as absent
     from typed_rows
 

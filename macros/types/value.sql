@@ -44,12 +44,13 @@
     {{- return('try_cast(' ~ text ~ ' as ' ~ column.type ~ ')') -}}
 {%- endmacro -%}
 
-{#- A cast ignores white space and control characters at either end. -#}
 {%- macro _integer_value(text, type) -%}
-    {{- return(
-        "case when " ~ text ~ " between '+' and ':' and right(" ~ text ~ ", 1) between '0' and '9' then try_cast(" ~ text
-        ~ ' as ' ~ type ~ ') end'
-    ) -}}
+    {{- return('case when ' ~ spark_cdc._has_no_blanks(text) ~ ' then try_cast(' ~ text ~ ' as ' ~ type ~ ') end') -}}
+{%- endmacro -%}
+
+{#- Condition on a number's text. A cast would ignore white space and control characters at either end. -#}
+{%- macro _has_no_blanks(text) -%}
+    {{- return(text ~ " between '+' and ':' and right(" ~ text ~ ", 1) between '0' and '9'") -}}
 {%- endmacro -%}
 
 {%- macro _floating_value(text, family) -%}
@@ -321,16 +322,27 @@
             ~ ' * 1000000 as bigint)\nend'
         ) -}}
     {%- endif -%}
-    {%- set number = number or spark_cdc._integer_value(text, 'bigint') -%}
-    {%- if encoding == 'nanoseconds' -%}
-        {%- set number = 'case when ' ~ number ~ ' % 1000 = 0 then ' ~ number ~ ' div 1000 end' -%}
-    {%- endif -%}
-    {%- set factor = 1000 if encoding == 'milliseconds' else 1 -%}
-    {%- set lowest, highest = -62135596800000000 // factor, 253402300799999999 // factor -%}
+    {%- set epoch = spark_cdc._whole_epoch(number or 'try_cast(' ~ text ~ ' as bigint)', encoding) -%}
+    {%- set conditions = ([] if number else [spark_cdc._has_no_blanks(text)]) + epoch.conditions -%}
     {{- return(
-        'case\n    when ' ~ number ~ ' between ' ~ lowest ~ ' and ' ~ highest ~ '\n        then ' ~ number
-        ~ (' * ' ~ factor if factor > 1) ~ '\nend'
+        'case\n    when ' ~ conditions | join('\n        and ') ~ '\n        then ' ~ epoch.microseconds ~ '\nend'
     ) -}}
+{%- endmacro -%}
+
+{#- A whole `number` of units since 1970: the `conditions` of above, and its `microseconds` if they are true. -#}
+{%- macro _whole_epoch(number, encoding) -%}
+    {%- if encoding == 'milliseconds' -%}
+        {{- return({
+            'conditions': [number ~ ' between -62135596800000 and 253402300799999'], 'microseconds': number ~ ' * 1000',
+        }) -}}
+    {%- endif -%}
+    {%- set is_nano = encoding == 'nanoseconds' -%}
+    {%- set microseconds = number ~ ' div 1000' if is_nano else number -%}
+    {{- return({
+        'conditions': ([number ~ ' % 1000 = 0'] if is_nano else [])
+            + [microseconds ~ ' between -62135596800000000 and 253402300799999999'],
+        'microseconds': microseconds,
+    }) -}}
 {%- endmacro -%}
 
 {#-

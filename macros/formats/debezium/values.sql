@@ -18,11 +18,14 @@
     {%- elif dialect != 'cloudcanal' and column.family in ['timestamp', 'timestamp_ntz'] and column.encoding is none -%}
         {%- set epochs = spark_cdc._literals(spark_cdc._debezium_types_of(['milliseconds', 'microseconds', 'nanoseconds'])) -%}
         {%- set microseconds = spark_cdc._debezium_microseconds(text, column.source_type) -%}
-        {{- return(
-            'case\n    when ' ~ column.source_type ~ ' in (' ~ epochs ~ ')\n        then '
-            ~ spark_cdc._debezium_clock(microseconds, column.family, time_zone)
-            ~ '\n    else ' ~ spark_cdc.value(text, column, time_zone) ~ '\nend'
-        ) -}}
+        {%- set typed -%}
+            case
+                when {{ column.source_type }} in ({{ epochs }})
+                    then {{ spark_cdc._debezium_clock(microseconds, column.family, time_zone) | indent(20) }}
+                else {{ spark_cdc.value(text, column, time_zone) | indent(16) }}
+            end
+        {%- endset -%}
+        {{- return(spark_cdc._outdented(typed)) -}}
     {%- elif dialect == 'cloudcanal' and column.family == 'binary' and column.encoding is none -%}
         {#- CloudCanal's page does not say how it writes them. -#}
         {{- return('cast(null as binary)') -}}
@@ -135,9 +138,12 @@
             else text
         end
     {%- endset -%}
+    {%- set type = "coalesce(column_types[name], '')" -%}
     {%- set known -%}
         named_struct(
-            'type', coalesce(column_types[name], ''),
+            'type', {{ type }},
+            'is_decimal', {{ spark_cdc._debezium_is_decimal(type) }},
+            'is_no_bytes', {{ spark_cdc._debezium_is_no_bytes(type) }},
             'is_bare', {{ spark_cdc._outdented(spark_cdc._debezium_is_bare(bytes, dialect)) | indent(12) }}
         )
     {%- endset -%}
@@ -164,14 +170,18 @@
 
 {#- Microseconds since 1970 of a number whose `type` says its unit; NULL for another type. -#}
 {%- macro _debezium_microseconds(text, type) -%}
-    {%- set branches = [] -%}
-    {%- for encoding in ['milliseconds', 'microseconds', 'nanoseconds'] -%}
-        {%- do branches.append(
-            'when ' ~ type ~ ' in (' ~ spark_cdc._literals(spark_cdc._debezium_types_of([encoding])) ~ ') then '
-            ~ spark_cdc._epoch_microseconds(text, encoding)
-        ) -%}
-    {%- endfor -%}
-    {{- return('case ' ~ branches | join(' ') ~ ' end') -}}
+    {%- set microseconds -%}
+        case
+            when not ({{ spark_cdc._has_no_blanks(text) }}) then null
+            {%- for encoding in ['milliseconds', 'microseconds', 'nanoseconds'] %}
+            {%- set epoch = spark_cdc._whole_epoch('try_cast(' ~ text ~ ' as bigint)', encoding) %}
+            when {{ type }} in ({{ spark_cdc._literals(spark_cdc._debezium_types_of([encoding])) }})
+                and {{ epoch.conditions | join('\n                and ') }}
+                then {{ epoch.microseconds }}
+            {%- endfor %}
+        end
+    {%- endset -%}
+    {{- return(spark_cdc._outdented(microseconds)) -}}
 {%- endmacro -%}
 
 {#-
@@ -186,20 +196,19 @@
 {%- endmacro -%}
 
 {#-
-    SQL over `text`, `name`, `known.type` (the semantic type, or '') and `known.is_bare` (see `_debezium_is_bare`); NULL stands for
-    U+FFFD. None for a column whose text is always plain.
+    SQL over `text`, `name` and what is `known` of the value: `type`, its semantic type or ''; `is_decimal` and `is_no_bytes`, of
+    this type; `is_bare` (see `_debezium_is_bare`). NULL stands for U+FFFD. None for a column whose text is always plain.
 -#}
 {%- macro _debezium_plain_text_of(column, dialect) -%}
     {%- set family, encoding = column.family, column.encoding -%}
     {%- set is_time = family in ['date', 'timestamp', 'timestamp_ntz'] -%}
-    {%- set is_decimal = spark_cdc._debezium_is_decimal('known.type') -%}
     {%- if family == 'binary' and encoding is none -%}
         {#- binary.handling.mode writes base64 and hexadecimal alike as `string`, and any other text may be base64. -#}
         {{- return("case when known.type in ('', 'bytes', 'io.debezium.data.Bits') and not known.is_bare then text end") -}}
     {%- elif family == 'binary' -%}
         {{- return('case when not known.is_bare then text end') -}}
     {%- elif encoding in ['bits', 'big_endian_bits'] -%}
-        {{- return('case when not ' ~ is_decimal ~ ' and not known.is_bare then text end') -}}
+        {{- return('case when not known.is_decimal and not known.is_bare then text end') -}}
     {%- elif family == 'decimal' and encoding in [none, 'base64'] -%}
         {{- return(spark_cdc._debezium_plain_decimal(column, dialect)) -}}
     {%- elif encoding is not none and dialect == 'cloudcanal' -%}
@@ -211,7 +220,7 @@
         {{- return('case when known.type not in (' ~ against ~ ') then text end') -}}
     {%- elif encoding is not none -%}
         {{- return(none if is_time or family == 'string' else
-            'case when octet_length(text) % 4 <> 0 or not ' ~ is_decimal ~ ' or known.is_bare then text end') -}}
+            'case when octet_length(text) % 4 <> 0 or not known.is_decimal or known.is_bare then text end') -}}
     {%- elif is_time -%}
         {{- return(spark_cdc._debezium_plain_time(family) if dialect != 'cloudcanal' else none) -}}
     {%- elif family == 'string' -%}
@@ -231,7 +240,7 @@
         case
             when octet_length(text) % 4 <> 0 or known.is_bare then text
             when known.type = ''{{ " and (text = 'Infinity' or text rlike '[.-]')" if dialect != 'cloudcanal' }} then text
-            when {{ spark_cdc._debezium_is_no_bytes('known.type') }} then text
+            when known.is_no_bytes then text
         end
     {%- endset -%}
     {{- return(plain) -}}
@@ -279,7 +288,7 @@
                 then {{ spark_cdc._time_of_day('text', per_second) | indent(16) }}
             when {{ is_structured }} or startswith(text, '{"') and known.type = '' and contains(text, '"hour":')
                 then {{ spark_cdc._debezium_structured_time_of_day(is_structured) | indent(16) }}
-            when octet_length(text) % 4 = 0 and {{ spark_cdc._debezium_is_decimal('known.type') }}
+            when octet_length(text) % 4 = 0 and known.is_decimal
                 then case when known.is_bare then text end
             else text
         end
@@ -372,7 +381,7 @@
     - bits, as the number without a sign that they are.
 -#}
 {%- macro _debezium_numbers_of_bytes(columns, dialect) -%}
-    {%- set is_decimal, scale_of_type = spark_cdc._debezium_is_decimal('known.type'), spark_cdc._debezium_scale('known.type') -%}
+    {%- set scale_of_type = spark_cdc._debezium_scale('known.type') -%}
     {%- set decimals, whole, bits, declared_scales = [], [], [], {} -%}
     {%- for column in columns -%}
         {%- if column.family == 'decimal' and column.encoding == 'base64' -%}
@@ -394,18 +403,18 @@
         {%- set scale = 'map(' ~ spark_cdc._literals(declared_scales.items() | sum(start=())) ~ ')[name]' -%}
         {%- do are_encoded.append(is_declared ~ ' and not known.is_bare') -%}
         {#- A scale that contradicts the schema: one of the two is wrong. -#}
-        {%- do scales.append('when ' ~ is_declared ~ ' then case when not ' ~ is_decimal ~ ' or ' ~ scale_of_type ~ ' = ' ~ scale
+        {%- do scales.append('when ' ~ is_declared ~ ' then case when not known.is_decimal or ' ~ scale_of_type ~ ' = ' ~ scale
             ~ ' then ' ~ scale ~ ' end') -%}
         {%- do in_text.append(is_declared) -%}
     {%- endif -%}
     {%- if decimals -%}
-        {%- do are_encoded.append('name in (' ~ spark_cdc._literals(decimals) ~ ') and ' ~ is_decimal ~ ' and not known.is_bare') -%}
-        {%- do scales.append('when ' ~ is_decimal ~ ' then ' ~ scale_of_type) -%}
-        {%- do in_text.append(is_decimal) -%}
+        {%- do are_encoded.append('name in (' ~ spark_cdc._literals(decimals) ~ ') and known.is_decimal and not known.is_bare') -%}
+        {%- do scales.append('when known.is_decimal then ' ~ scale_of_type) -%}
+        {%- do in_text.append('known.is_decimal') -%}
     {%- endif -%}
     {%- if decimals or whole -%}
         {%- do are_encoded.append(
-            'name in (' ~ spark_cdc._literals(decimals + whole) ~ ") and startswith(text, '{') and not " ~ is_decimal
+            'name in (' ~ spark_cdc._literals(decimals + whole) ~ ") and startswith(text, '{') and not known.is_decimal"
         ) -%}
     {%- endif -%}
     {%- if are_encoded -%}
@@ -449,15 +458,15 @@
         {{- return('case when known.is_bare then text end') -}}
     {%- elif dialect == 'cloudcanal' -%}
         {{- return(
-            'case when ' ~ is_not_base64 ~ ' or not (' ~ spark_cdc._debezium_is_decimal('known.type')
-            ~ " or known.type in ('bytes', 'io.debezium.data.Bits')) or known.is_bare then text end"
+            'case when ' ~ is_not_base64
+            ~ " or not (known.is_decimal or known.type in ('bytes', 'io.debezium.data.Bits')) or known.is_bare then text end"
         ) -}}
     {%- endif -%}
     {%- set number -%}
         case
             when known.type = '' and ({{ is_not_base64 }}) then text
             when known.is_bare then case when known.type not in ('bytes', 'io.debezium.data.Bits') then text end
-            when {{ spark_cdc._debezium_is_no_bytes('known.type') }} then text
+            when known.is_no_bytes then text
         end
     {%- endset -%}
     {{- return(number) -}}

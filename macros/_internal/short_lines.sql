@@ -1,6 +1,6 @@
 {#-
     Compiled SQL is for people too: a line of a query that is longer than 160 characters is broken at its brackets, CASE
-    branches, commas, AND and OR. Names and comments stay whole, and a literal that is too long is put together of its pieces.
+    branches, commas, AND and OR. Names and comments stay whole. A literal that does not fit in a line is written in pieces.
 -#}
 {%- macro _with_short_lines(query) -%}
     {#- Nobody reads what `dbt parse` renders. -#}
@@ -25,9 +25,9 @@
     {{- return(lines | join) -}}
 {%- endmacro -%}
 
-{#- Pattern of a literal, a name in quotes or a comment. -#}
+{#- Pattern of a literal, a name in quotes or a comment between two words. -#}
 {%- macro _whole_pattern() -%}
-    {{- return("(?<!\\w)r'[^']*'|'(?:[^'\\\\]|\\\\.)*'|\"(?:[^\"\\\\]|\\\\.)*\"|`[^`]*`|/\\*.*?\\*/") -}}
+    {{- return("(?<!\\w)[rR]'[^']*'|'(?:[^'\\\\]|\\\\.)*'|\"(?:[^\"\\\\]|\\\\.)*\"|`[^`]*`|/\\*.*?\\*/") -}}
 {%- endmacro -%}
 
 {#-
@@ -80,25 +80,37 @@
     {{- return(' ' * blanks ~ spark_cdc._with_pieces(text, blanks)) -}}
 {%- endmacro -%}
 
-{#- A text whose longest literal is in pieces, if it is long. They end after `|` or a comma, as in a pattern or a list of types. -#}
+{#- A text of one line in lines: a literal with which it is too long is in pieces, `'...' || '...'`. -#}
 {%- macro _with_pieces(text, blanks) -%}
-    {%- set longest = namespace(literal='') -%}
-    {%- for whole in modules.re.findall('(?s)' ~ spark_cdc._whole_pattern(), text) if whole[0] in "r'" -%}
-        {%- set longest.literal = whole if whole | length > longest.literal | length else longest.literal -%}
+    {%- set cut = namespace(lines=[''], after_word=false) -%}
+    {%- for token in modules.re.findall('(?s)' ~ spark_cdc._whole_pattern() ~ '|\\w+|.', text) -%}
+        {%- set is_long = blanks + cut.lines[-1] | length + token | length > 160 -%}
+        {#- Not X'..', and not a literal of several lines. -#}
+        {%- set is_text = token[-1] == "'" and not cut.after_word and '\n' not in token -%}
+        {%- set pieces = spark_cdc._pieces(token, 145 - blanks, cut.lines[-1] | length) if is_long and is_text else [token] -%}
+        {%- set cut.lines = cut.lines[:-1] + [cut.lines[-1] ~ pieces[0]] + pieces[1:] -%}
+        {%- set cut.after_word = modules.re.search('\\w\\Z', token) is not none -%}
     {%- endfor -%}
-    {%- set literal = longest.literal -%}
-    {%- set most = [60, 145 - blanks] | max -%}
-    {%- if literal | length <= most -%}
-        {{- return(text) -}}
-    {%- endif -%}
-    {%- set quote = "r'" if literal[0] == 'r' else "'" -%}
-    {%- set cut = namespace(pieces=['']) -%}
-    {%- for part in modules.re.findall('(?s)(?:(?!, )[^|])*(?:[|]|, |\\Z)', literal[quote | length:-1]) -%}
-        {%- set both = cut.pieces[-1] ~ part -%}
-        {%- set cut.pieces = cut.pieces + [part] if both | length > most else cut.pieces[:-1] + [both] -%}
+    {{- return(cut.lines | join('\n' ~ ' ' * blanks)) -}}
+{%- endmacro -%}
+
+{#- A literal in pieces that end after `|` or a comma, as in a pattern or a list of types. `used` of the first line is taken. -#}
+{%- macro _pieces(literal, width, used) -%}
+    {%- set quote = modules.re.match("[rR]?'", literal)[0] -%}
+    {%- set cut = namespace(pieces=[], room=width - used) -%}
+    {%- for part in modules.re.findall('(?s)(?:(?!, )[^|])+(?:[|]|, |\\Z)|[|]|, ', literal[quote | length:-1]) -%}
+        {%- if cut.pieces and (cut.pieces[-1] ~ part) | length <= cut.room -%}
+            {%- set cut.pieces = cut.pieces[:-1] + [cut.pieces[-1] ~ part] -%}
+        {%- else -%}
+            {%- set cut.room = width if cut.pieces else cut.room -%}
+            {%- set cut.pieces = cut.pieces + [part] -%}
+        {%- endif -%}
     {%- endfor -%}
-    {%- set between = "'\n" ~ ' ' * (blanks + 4) ~ '|| ' ~ quote -%}
-    {{- return(text | replace(literal, quote ~ cut.pieces | join(between) ~ "'", 1)) -}}
+    {%- set pieces = [] -%}
+    {%- for piece in cut.pieces -%}
+        {%- do pieces.append(('' if loop.first else '    || ') ~ quote ~ piece ~ "'") -%}
+    {%- endfor -%}
+    {{- return(pieces or [literal]) -}}
 {%- endmacro -%}
 
 {#- A bracket, or CASE and END, with what is in it on lines of its own. -#}

@@ -45,11 +45,11 @@
 {%- endmacro -%}
 
 {%- macro _integer_value(text, type) -%}
-    {{- return('case when ' ~ spark_cdc._has_no_blanks(text) ~ ' then try_cast(' ~ text ~ ' as ' ~ type ~ ') end') -}}
+    {{- return('case when ' ~ spark_cdc._begins_and_ends_as_number(text) ~ ' then try_cast(' ~ text ~ ' as ' ~ type ~ ') end') -}}
 {%- endmacro -%}
 
 {#- Condition on a number's text. A cast would ignore white space and control characters at either end. -#}
-{%- macro _has_no_blanks(text) -%}
+{%- macro _begins_and_ends_as_number(text) -%}
     {{- return(text ~ " between '+' and ':' and right(" ~ text ~ ", 1) between '0' and '9'") -}}
 {%- endmacro -%}
 
@@ -323,13 +323,13 @@
         ) -}}
     {%- endif -%}
     {%- set epoch = spark_cdc._whole_epoch(number or 'try_cast(' ~ text ~ ' as bigint)', encoding) -%}
-    {%- set conditions = ([] if number else [spark_cdc._has_no_blanks(text)]) + epoch.conditions -%}
+    {%- set conditions = ([] if number else [spark_cdc._begins_and_ends_as_number(text)]) + epoch.conditions -%}
     {{- return(
         'case\n    when ' ~ conditions | join('\n        and ') ~ '\n        then ' ~ epoch.microseconds ~ '\nend'
     ) -}}
 {%- endmacro -%}
 
-{#- A whole `number` of units since 1970: the `conditions` of above, and its `microseconds` if they are true. -#}
+{#- A whole `number` of units since 1970: the `conditions` of `_epoch_microseconds`, and its `microseconds` if they are true. -#}
 {%- macro _whole_epoch(number, encoding) -%}
     {%- if encoding == 'milliseconds' -%}
         {{- return({

@@ -1,4 +1,7 @@
-"""A short form of `make e2e`: PostgreSQL, Debezium, Kafka, landing, generated models, a kill, and all tables compared."""
+"""A short form of `make e2e`: PostgreSQL, Debezium, Kafka, landing, generated models, and all tables compared.
+
+Kafka Connect is killed once; tests/faults kills runs.
+"""
 
 from __future__ import annotations
 

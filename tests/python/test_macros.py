@@ -62,7 +62,9 @@ TEN_COLUMNS = {
 
 
 # Literals, names and comments, which may hold anything.
-WHOLE = r"""(?s)(?<!\w)r'[^']*'|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|--[^\n]*"""
+WHOLE = (
+    r"""(?s)(?<!\w)[rR]'[^']*'|\w+'(?:[^'\\]|\\.)*'|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|--[^\n]*"""
+)
 
 
 def test_compiled_messages_have_lines_to_read(library: MacroLibrary) -> None:
@@ -147,23 +149,36 @@ def test_short_lines_leave_everything_whole(library: MacroLibrary, text: str) ->
     assert library.call("_with_short_lines", short) == short
 
 
-@pytest.mark.parametrize("quote", ["'", "r'"])
-def test_a_long_literal_is_put_together_of_its_pieces(library: MacroLibrary, quote: str) -> None:
-    literal = quote + "a|b, " * 60 + "'"
-    short = library.call(
-        "_with_short_lines", f"    and text rlike {literal} or `it's, {'x' * 99}|{'y' * 99}'s`"
-    )
-    assert longest_line(short[: short.index("`")]) <= 160
-    assert "||" in short
-    assert tokens(short) == [
-        "and", "text", "rlike", literal, "or", f"`it's, {'x' * 99}|{'y' * 99}'s`"
-    ]  # fmt: skip
+@pytest.mark.parametrize("quote", ["'", "r'", "R'"])
+def test_a_long_literal_is_written_in_pieces(library: MacroLibrary, quote: str) -> None:
+    literals = [quote + "a|b, " * 60 + "'", quote + r"\\d|" * 90 + "'"]
+    name = f"`it's, {'x' * 99}|{literals[0]}s`"
+    line = f"    and {'long' * 12} rlike {literals[0]} || {literals[1]} or {name} = {literals[0]}"
+    short = library.call("_with_short_lines", line)
+    assert longest_line(short.replace(name, "")) <= 160
+    assert short.count(f"|| {quote}") > 5
+    assert tokens(short) == tokens(line)
     assert library.call("_with_short_lines", short) == short
 
 
+@pytest.mark.parametrize(
+    "literal",
+    ["X'" + "ab" * 120 + "'", "'" + "y" * 200 + "'", "'" + "a,\n" * 60 + "'", "/* 'a, " + "b|" * 90 + "' */"],
+)
+def test_a_literal_that_cannot_be_cut_stays_whole(library: MacroLibrary, literal: str) -> None:
+    assert literal in library.call("_with_short_lines", f"    and payload = {literal} and x")
+
+
 def tokens(query: str) -> list[str]:
-    query = re.sub(r"'\n +\|\| r?'", "", query)  # between the pieces of a literal
-    return [token for token in re.findall(WHOLE + r"|\w+|\s+|.", query) if token.strip()]
+    """The words, signs and literals of a query; literals that are put together are one."""
+    found: list[str] = []
+    for token in re.findall(WHOLE + r"|\w+|\s+|.", query):
+        quotes = [re.match("[rR]?'", each) for each in (found[-3] if len(found) > 2 else "", token)]
+        if found[-2:] == ["|", "|"] and all(quotes) and quotes[0][0] == quotes[1][0]:
+            found[-3:] = [found[-3][:-1] + token[quotes[1].end() :]]
+        elif token.strip():
+            found.append(token)
+    return found
 
 
 @pytest.mark.parametrize("text", ["__debezium_unavailable_value", "a", "ab", "abc", "\u00fc\u20ac", "/?>>~~"])

@@ -377,7 +377,7 @@ def test_the_reference_has_every_config() -> None:
 
 
 def test_the_tests_archive_java_s_classes_as_the_page_does() -> None:
-    """So each run of the tests runs the two lines of the page."""
+    """What `make test` does first, and then with each Spark."""
     lines = re.findall(r'SPARK_SUBMIT_OPTS="(.*)"', text_of(REPOSITORY / "docs" / "how-to" / "schedule.md"))
     programs = ("tools/setup_env.py", "tests/conftest.py")
     for line, program, file in zip(lines, programs, ("{made}", "{archive}"), strict=True):

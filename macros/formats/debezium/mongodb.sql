@@ -11,8 +11,8 @@
     {%- for name, type in spark_cdc._debezium_mongodb_event_fields().items() -%}
         {%- do fields.append(name ~ ': ' ~ type) -%}
     {%- endfor -%}
-    {%- set event = fields | join(', ') -%}
-    {{- return('struct<' ~ event ~ ', payload: struct<' ~ event ~ '>>') -}}
+    {%- set event = fields | join(',\n') -%}
+    {{- return('struct<\n' ~ event ~ ',\npayload: struct<\n' ~ event ~ '\n>>') -}}
 {%- endmacro -%}
 
 {%- macro _debezium_mongodb_event_fields() -%}

@@ -172,7 +172,7 @@
 {%- macro _debezium_microseconds(text, type) -%}
     {%- set microseconds -%}
         case
-            when not ({{ spark_cdc._has_no_blanks(text) }}) then null
+            when not ({{ spark_cdc._begins_and_ends_as_number(text) }}) then null
             {%- for encoding in ['milliseconds', 'microseconds', 'nanoseconds'] %}
             {%- set epoch = spark_cdc._whole_epoch('try_cast(' ~ text ~ ' as bigint)', encoding) %}
             when {{ type }} in ({{ spark_cdc._literals(spark_cdc._debezium_types_of([encoding])) }})
@@ -254,12 +254,15 @@
     {%- set midnight = spark_cdc._date_at_midnight(spark_cdc._clock_of_microseconds(microseconds)) -%}
     {%- set plain -%}
         case
-            when startswith(text, '{') or startswith(known.type, 'io.debezium.time.Structured') then {# -#}
-                case when known.type rlike r'^(?:io\.debezium\.time\.Structured|\z)' then {# -#}
-                    {{ spark_cdc._debezium_structured_time('text', family) }} end
+            when startswith(text, '{') or startswith(known.type, 'io.debezium.time.Structured')
+                then case
+                    when known.type rlike r'^(?:io\.debezium\.time\.Structured|\z)'
+                        then {{ spark_cdc._debezium_structured_time('text', family) | indent(24) }}
+                end
             when known.type in ('io.debezium.time.IsoDate', 'io.debezium.time.IsoTimestamp') then trim(trailing 'Z' from text)
             {%- if family == 'date' %}
-            when known.type in ({{ epochs }}) then cast({{ midnight }} as string)
+            when known.type in ({{ epochs }})
+                then cast({{ midnight | indent(16) }} as string)
             when not text rlike r'^[+-]?[0-9]+\z' then case when known.type not in ({{ days }}) then text end
             when known.type in ({{ days }}) or known.type = '' and known.is_bare then text
             {%- else %}

@@ -101,12 +101,18 @@ class Bench:
     def land(self, batch: int) -> None:
         """All tables' changes lie in the topic one after the other, in turn: the first batch are inserts."""
         tables, changes = self.options.tables, self.options.changes
-        row = ", ".join(
-            f"'{name}', {value}" for name, value in [("id", "cast(id as string)")] + [
-                (name, VALUES[kind].format(n=n, minute=f"{n % 60:02d}"))
-                for n, (name, kind) in enumerate(self.columns.items()) if n
-            ]
-        )  # fmt: skip
+        values = {"id": "cast(id as string)"} | {
+            name: VALUES[kind].format(n=n, minute=f"{n % 60:02d}")
+            for n, (name, kind) in enumerate(self.columns.items()) if n
+        }  # fmt: skip
+        if (
+            self.format == "debezium"
+        ):  # Canal writes each value as a text, a connector only what JSON has no type for
+            values |= {
+                name: f"cast({values[name]} as {kind})"
+                for name, kind in self.columns.items() if kind in ("bigint", "int", "double")
+            }  # fmt: skip
+        row = ", ".join(f"'{name}', {value}" for name, value in values.items())
         first = batch * changes * tables
         rows = f"""
             select n + {first} as offset, n div {tables} as id, {batch} as v, concat('table_', n % {tables}) as source_table

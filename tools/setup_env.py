@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
@@ -37,13 +38,13 @@ def main(argv: list[str] | None = None) -> None:
     purpose = "demo" if asked == "demo" else "test"
 
     install_packages(purpose)
-    require_java()
+    java = require_java()
     fetched = subprocess.run([PYTHON, ROOT / "tools" / "setup_jars.py", JARS, asked], check=False)
     if fetched.returncode:  # it has said why
         sys.exit(fetched.returncode)
     (ROOT / os.environ.get("SPARK_CDC_LAKE", ".lake")).mkdir(parents=True, exist_ok=True)
     if purpose == "test":
-        archive_java_classes()
+        archive_java_classes(java)
     if asked == "test" and os.environ.get("CI") == "true":
         offer_chromium()
         offer_databases("postgresql")
@@ -96,33 +97,34 @@ def make_venv() -> None:
     run([sys.executable, "-m", "venv", VENV], "Remove the folder .venv, then run the same command again.")
 
 
-def java_program() -> str | Path:
-    """The Java that Spark will start."""
+def what_java_says() -> str:
+    """The lines of `java -version` of the Java that Spark will start; none if there is none."""
     home = os.environ.get("JAVA_HOME")
-    return Path(home, "bin", "java") if home else "java"
-
-
-def java_version() -> int | None:
-    """Major version of the Java that Spark will start, or None."""
+    java = Path(home, "bin", "java") if home else "java"
     try:
-        done = subprocess.run([java_program(), "-version"], capture_output=True, text=True, check=True)
+        return subprocess.run([java, "-version"], capture_output=True, text=True, check=True).stderr
     except (OSError, subprocess.CalledProcessError):
-        return None
-    found = re.search(r'version "(?:1\.)?(\d+)', done.stderr)
+        return ""
+
+
+def version_in(lines: str) -> int | None:
+    """Its major version."""
+    found = re.search(r'version "(?:1\.)?(\d+)', lines)
     return int(found.group(1)) if found else None
 
 
-def require_java() -> None:
-    """Return if Java is there or could be installed; else stop with one line that says what to type."""
-    version = java_version()
+def require_java() -> str:
+    """Give what Java says, if it is there or could be installed; else stop with what to type."""
+    lines = what_java_says()
+    version = version_in(lines)
     if version is not None and version >= JAVA:
-        return
+        return lines
     home = os.environ.get("JAVA_HOME")
     found = f"Java {version} was found" if version else "none was found"
     if home:
         stop(f"Java {JAVA} or newer is needed and {found} in JAVA_HOME: set JAVA_HOME to one, or unset it.")
-    if apt_install(JAVA_PACKAGES) and (java_version() or 0) >= JAVA:
-        return
+    if apt_install(JAVA_PACKAGES) and (version_in(lines := what_java_says()) or 0) >= JAVA:
+        return lines
     if shutil.which("apt-get"):
         command = f"sudo apt-get install {JAVA_PACKAGES[0]}"
     elif shutil.which("brew"):
@@ -132,12 +134,12 @@ def require_java() -> None:
     stop(f"Java {JAVA} or newer is needed and {found}: type `{command}`, then run this again.")
 
 
-def archive_java_classes() -> None:
+def archive_java_classes(java: str) -> None:
     """Keep the classes that Java has read and checked for a short Spark run: the tests start Spark from them.
 
     They start it dozens of times, and save 3 to 5 CPU seconds each time.
     """
-    archive = JARS / f"spark-{fingerprint_of_java()}.jsa"
+    archive = JARS / f"spark-{fingerprint_of_java(java)}.jsa"
     failed = archive.with_suffix(".failed")
     if archive.is_file() or failed.is_file():
         return
@@ -161,12 +163,11 @@ def archive_java_classes() -> None:
             other.unlink(missing_ok=True)
 
 
-def fingerprint_of_java() -> str:
+def fingerprint_of_java(java: str) -> str:
     """A hash of what Java compares before it uses an archive: its version, and the jars with their times."""
-    version = quietly([java_program(), "-version"]).stdout
     files = sorted(VENV.glob("lib/python*/site-packages/pyspark/jars/*.jar"))
     times = "".join(f"{file} {file.stat().st_mtime_ns} {file.stat().st_size}\n" for file in files)
-    return hashlib.sha256(f"{version}{times}".encode()).hexdigest()[:12]
+    return hashlib.sha256(f"{java}{times}".encode()).hexdigest()[:12]
 
 
 def offer_chromium() -> None:
@@ -202,13 +203,19 @@ def apt_install(names: list[str] | tuple[str, ...]) -> bool:
         return False
     say(f"Installing {names[0]} with apt-get (once) ...")
     apt = [*sudo, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]
-    quietly([*apt, "update"])
+    update_packages(*apt)
     for name in names:
         done = quietly([*apt, "install", "-y", "--no-install-recommends", name])
         if done.returncode == 0:
             return True
     print(done.stdout.strip(), file=sys.stderr)
     return False
+
+
+@cache
+def update_packages(*apt: str) -> None:
+    """Let apt-get fetch its lists, which is enough once."""
+    quietly([*apt, "update"])
 
 
 def run(command: list[object], advice: str) -> None:

@@ -105,13 +105,11 @@ class Bench:
             name: VALUES[kind].format(n=n, minute=f"{n % 60:02d}")
             for n, (name, kind) in enumerate(self.columns.items()) if n
         }  # fmt: skip
-        if (
-            self.format == "debezium"
-        ):  # Canal writes each value as a text, a connector only what JSON has no type for
-            values |= {
-                name: f"cast({values[name]} as {kind})"
-                for name, kind in self.columns.items() if kind in ("bigint", "int", "double")
-            }  # fmt: skip
+        # Canal writes each value as a text, a connector only what JSON has no type for.
+        numbers = ("bigint", "int", "double") if self.format == "debezium" else ()
+        values |= {
+            name: f"cast({values[name]} as {kind})" for name, kind in self.columns.items() if kind in numbers
+        }
         row = ", ".join(f"'{name}', {value}" for name, value in values.items())
         first = batch * changes * tables
         rows = f"""

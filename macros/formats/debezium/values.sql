@@ -144,7 +144,7 @@
             'type', {{ type }},
             'is_decimal', {{ spark_cdc._debezium_is_decimal(type) }},
             'is_no_bytes', {{ spark_cdc._debezium_is_no_bytes(type) }},
-            'is_bare', {{ spark_cdc._outdented(spark_cdc._debezium_is_bare(bytes, dialect)) | indent(12) }}
+            'is_bare', {{ spark_cdc._outdented(spark_cdc._debezium_is_bare(type, bytes, dialect)) | indent(12) }}
         )
     {%- endset -%}
     {{- return(spark_cdc._let('known', known, branches)) -}}
@@ -331,7 +331,7 @@
     the message has the column with quotes and one without, or the same number is under the same name elsewhere, in the Kafka key
     or inside of a value.
 -#}
-{%- macro _debezium_is_bare(bytes, dialect) -%}
+{%- macro _debezium_is_bare(type, bytes, dialect) -%}
     {%- set paths = ['$', '$.payload'] if dialect == 'flat' else ['$.before', '$.after', '$.payload.before', '$.payload.after'] -%}
     {%- set texts = "concat_ws(' ', value, key, " ~ spark_cdc._debezium_old_key() ~ ')' -%}
     {#- 'true' and 'false' in one text are no boolean. -#}
@@ -345,7 +345,6 @@
             if(contains({{ texts }}, concat('"', name, '":"', text, '"')), 'false', null)
         )), '') as boolean)
     {%- endset -%}
-    {%- set type = "coalesce(column_types[name], '')" -%}
     {%- set is_bare -%}
         case
             when not (text rlike r'^(?:[+-]?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|true)\z'

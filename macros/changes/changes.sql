@@ -241,7 +241,7 @@ left anti join read_again
 {%- macro _parts_to_type(fmt, columns) -%}
     {%- set parts, typed = [], [] -%}
     {%- if fmt.rows.plain_text -%}
-        {{- return(['column_types', 'key', 'value', 'headers']) -}}
+        {{- return(['column_types']) -}}
     {%- endif -%}
     {%- for column in columns -%}
         {%- do typed.append(spark_cdc._decoded(fmt, 'text', column, 'UTC')) -%}

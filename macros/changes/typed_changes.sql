@@ -45,7 +45,7 @@
 {%- set both, of_row, of_before = 'array(image, before)', 'image', 'before' %}
 {%- if plain_text -%}
 {{ spark_cdc._with_other_texts(
-    'plain_changes', source, both, 'plain_texts', fmt.may_not_be_plain(columns, fmt.dialect), plain_text
+    'plain_changes', source, both, 'plain_texts', fmt.may_not_be_plain(columns, fmt.dialect), plain_text, '(row, place)'
 ) }}
 
 {% set source, both, of_row, of_before = 'plain_changes', 'plain_texts', 'plain_texts[0]', 'plain_texts[1]' %}
@@ -207,14 +207,14 @@ typed_changes as (
     `name` and `text` of a value. It is long, so it stands here once for both rows, and only the changes for which `condition` is
     true are read by it.
 -#}
-{%- macro _with_other_texts(cte, source, texts, other_texts, condition, text) -%}
+{%- macro _with_other_texts(cte, source, texts, other_texts, condition, text, row='row') -%}
 {{ cte }} as (
 
     select
         *,
         case
             when {{ condition | indent(12) }}
-                then transform({{ texts }}, row -> transform_values(row, (name, text) -> {{ text | indent(16) }}))
+                then transform({{ texts }}, {{ row }} -> transform_values(row, (name, text) -> {{ text | indent(16) }}))
             else {{ texts }}
         end as {{ other_texts }}
     from {{ source }}

@@ -132,8 +132,11 @@
               one of them, the row is an error, because its value would be lost
     plain_text
               true if a value's text may differ from what databases write, depending on the type that the message names for its
-              column: `<format>_plain_text` makes it plain where `<format>_may_not_be_plain`, and checks whether a number stands
-              in quotes. In other formats a number without quotes is never bytes
+              column, and on its quotes: `<format>_plain_text` makes it plain where `<format>_may_not_be_plain`. In other formats
+              a number without quotes is never bytes
+    in_quotes, before_in_quotes
+              of a format with `plain_text`, as map<string,boolean>: the columns of `image` and `before` whose text reads as a
+              number or `true`, but has quotes in the message; NULL for a column if that is not certain
     long_numbers
               true if the format writes numbers of more than 1,000 digits: see `_without_long_numbers`
 -#}
@@ -180,7 +183,7 @@
     {{- return([
         'each', 'op', 'image', 'before', 'overlays', 'keeps_key', 'update_part', 'complete', 'absent_is_error', 'patches', 'old_key',
         'value_names', 'exact', 'plain_text', 'long_numbers', 'old_key_told_apart', 'type_scale',
-        'op_columns_of_others', 'no_value',
+        'op_columns_of_others', 'no_value', 'in_quotes', 'before_in_quotes',
     ]) -}}
 {%- endmacro -%}
 

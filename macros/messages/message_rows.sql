@@ -10,7 +10,7 @@
     image     map<string,string>: the row after the change, or the deleted row; the text of a number is unchanged
     before    map<string,string>: the row before an update or a delete, or the part of it that the message has
     old_key   array<string>, of an update: the columns whose value before the update the message has. See `_format`
-    complete, absent_is_error, patches, old_key_told_apart, op_columns_of_others
+    complete, absent_is_error, patches, old_key_told_apart, op_columns_of_others, in_quotes, before_in_quotes
               see `_format`
 -#}
 {%- macro _message_rows(fmt) -%}
@@ -78,5 +78,6 @@ message_rows as (
         'op': 'string', 'update_part': 'string', 'image': 'map<string,string>', 'before': 'map<string,string>', 'old_key': 'array<string>',
         'complete': 'boolean', 'absent_is_error': 'boolean', 'patches': 'map<string,string>', 'old_key_told_apart': 'boolean',
         'op_columns_of_others': 'array<string>',
+        'in_quotes': 'map<string,boolean>', 'before_in_quotes': 'map<string,boolean>',
     }) -}}
 {%- endmacro -%}

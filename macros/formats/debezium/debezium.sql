@@ -94,6 +94,7 @@
     {%- set beside_event = dict(
         spark_cdc._debezium_rows_of_keys(), connector="case when not event.op <=> 'm' then event.source.connector end"
     ) -%}
+    {%- set beside_event = dict(beside_event, quotes=spark_cdc._debezium_quotes_of_event()) -%}
     {%- if not is_cloudcanal -%}
         {%- set beside_event = dict(beside_event, **spark_cdc._debezium_known_rows()) -%}
     {%- endif -%}
@@ -401,12 +402,20 @@ end
             when event.op = 'd' or event.op = 'u' and size(event.before) > 0 then {{ old_row }}
         end
     {%- endset -%}
+    {%- set old_in_quotes = 'if(size(event.before) > 0, quotes[0], quotes[2])' -%}
+    {%- set before_in_quotes -%}
+        case
+            when event.op = 'c' then quotes[3]
+            when event.op in ('d', 'u') then {{ old_in_quotes }}
+        end
+    {%- endset -%}
     {#- Flink's writers can be set to leave out nulls. A value that was not sent has a placeholder. -#}
     {%- set ambiguous_null -%}
         event.op = 'u' and {{ spark_cdc._lacks_columns_of('event.before', 'event.after') }}
     {%- endset -%}
     {{- return({
         'op': op, 'image': image, 'before': before, 'absent_is_error': ambiguous_null, 'plain_text': true,
+        'in_quotes': "if(event.op = 'd', " ~ old_in_quotes ~ ', quotes[1])', 'before_in_quotes': before_in_quotes,
         'old_key_told_apart': 'old_row_of_key is not null', 'type_scale': spark_cdc._debezium_scale('{}'),
         'no_value': spark_cdc._debezium_is_no_value('{}'),
     }) -}}
@@ -420,7 +429,12 @@ end
             else row_of_key
         end
     {%- endset -%}
+    {%- set old_in_quotes -%}
+        case when size(event.before) > 0 then quotes[0] when size(event.after) > 0 then quotes[1] else quotes[2] end
+    {%- endset -%}
     {{- return({
+        'in_quotes': "if(event.op = 'd', " ~ old_in_quotes ~ ', quotes[1])',
+        'before_in_quotes': "case when event.op in ('u', 'd') then " ~ old_in_quotes ~ ' end',
         'op': "case event.op when 'u' then 'update' when 'd' then 'delete' when 'r' then 'snapshot' else 'insert' end",
         'image': "case when event.op = 'd' then " ~ old_row ~ ' else event.after end',
         'before': "case event.op when 'u' then case when size(event.before) > 0 then event.before end when 'd' then "

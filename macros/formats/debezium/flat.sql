@@ -70,7 +70,10 @@
     {{- return({
         'event': event,
         'kind': kind,
-        'beside_event': {'row_of_key': spark_cdc._debezium_key('key')},
+        'beside_event': {'row_of_key': spark_cdc._debezium_key('key'), 'quotes': spark_cdc._debezium_quotes([
+            {'row': 'event', 'json': 'value', 'paths': ['$.payload', '$']},
+            spark_cdc._debezium_row_to_look_up('key'),
+        ])},
         'kind_of_null': "case when size(row_of_key) > 0 then 'rows' else 'tombstone' end",
         'error_of_null': "case when (startswith(ltrim(key), '{') or startswith(key, '\\u0000')) and row_of_key is null then "
             ~ spark_cdc._error('key_missing', 'key: not a row of a key as the JSON converter writes it') ~ ' end',
@@ -176,7 +179,8 @@
         end
     {%- endset -%}
     {{- return({
-        'op_columns_of_others': op_columns_of_others,
+        'op_columns_of_others': op_columns_of_others, 'in_quotes': 'quotes[if(value is null, 1, 0)]',
+        'before_in_quotes': 'quotes[if(value is null, 1, 0)]',
         'op': op, 'image': image, 'before': 'case when ' ~ is_delete ~ ' then ' ~ image ~ ' end', 'plain_text': true,
         'type_scale': spark_cdc._debezium_scale('{}'), 'no_value': spark_cdc._debezium_is_no_value('{}'),
     }) -}}

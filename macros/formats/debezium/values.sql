@@ -15,17 +15,6 @@
     {%- set is_time = column.family in ['date', 'timestamp', 'timestamp_ntz'] -%}
     {%- if is_time and column.encoding in ['seconds', 'milliseconds', 'microseconds', 'nanoseconds'] -%}
         {{- return(spark_cdc._debezium_clock(spark_cdc._epoch_microseconds(text, column.encoding), column.family, time_zone)) -}}
-    {%- elif dialect != 'cloudcanal' and column.family in ['timestamp', 'timestamp_ntz'] and column.encoding is none -%}
-        {%- set epochs = spark_cdc._literals(spark_cdc._debezium_types_of(['milliseconds', 'microseconds', 'nanoseconds'])) -%}
-        {%- set microseconds = spark_cdc._debezium_microseconds(text, column.source_type) -%}
-        {%- set typed -%}
-            case
-                when {{ column.source_type }} in ({{ epochs }})
-                    then {{ spark_cdc._debezium_clock(microseconds, column.family, time_zone) | indent(20) }}
-                else {{ spark_cdc.value(text, column, time_zone) | indent(16) }}
-            end
-        {%- endset -%}
-        {{- return(spark_cdc._outdented(typed)) -}}
     {%- elif dialect == 'cloudcanal' and column.family == 'binary' and column.encoding is none -%}
         {#- CloudCanal's page does not say how it writes them. -#}
         {{- return('cast(null as binary)') -}}
@@ -49,8 +38,20 @@
 {%- endmacro -%}
 
 {#-
-    Condition on a change: a text of it may not be plain. Without a schema only an object may not be, or a text of digits in
-    quotes, which may be base64. For bytes, and for a decimal from base64, each text may be a number without quotes.
+    Pattern of the lines of texts, one of which may not be plain: an object, or a text that is no value. In a pattern that looks
+    around or names the ends of a text, each text may be one.
+-#}
+{%- macro _debezium_begins_not_plain(dialect) -%}
+    {%- set pattern = spark_cdc._var('spark_cdc__debezium_invalid_pattern') if dialect != 'cloudcanal' -%}
+    {%- if pattern and modules.re.search('\\\\[AzZGQ]|\\(\\?[^:]', pattern) -%}
+        {{- return("''") -}}
+    {%- endif -%}
+    {{- return(spark_cdc._literal('(?m)^(?:[{]' ~ ('|(?:' ~ pattern ~ ')$' if pattern else '') ~ ')')) -}}
+{%- endmacro -%}
+
+{#-
+    Condition on a change: a text of it may not be plain. Without a schema only an object may not be, or a number in quotes, which
+    may be base64. For bytes, and for a decimal from base64, each text may be a number without quotes.
 -#}
 {%- macro default__debezium_may_not_be_plain(columns, dialect) -%}
     {%- for column in columns if spark_cdc._is_bytes(column) -%}
@@ -59,45 +60,31 @@
     {%- set types = ['bytes', 'io.debezium.data.Bits', 'org.apache.kafka.connect.data.Decimal']
         + spark_cdc._debezium_types_of(['time_milliseconds', 'time_microseconds', 'time_nanoseconds']) -%}
     {%- for column in columns -%}
+        {%- if column.family in ['timestamp', 'timestamp_ntz'] and column.encoding is none -%}
+            {%- do types.extend(spark_cdc._debezium_types_of(['milliseconds', 'microseconds', 'nanoseconds'])) -%}
+        {%- endif -%}
         {%- do types.extend(spark_cdc._debezium_types_against(column.encoding)) -%}
     {%- endfor -%}
     {%- set last_names = [] -%}
     {%- for type in types -%}
         {%- do last_names.append(type.split('.') | last) -%}
     {%- endfor -%}
-    {%- set all_texts, texts, numbers = [], [], [] -%}
-    {%- for column in columns -%}
-        {%- set of_column = [spark_cdc._text_in('image', column), spark_cdc._text_in('before', column)] -%}
-        {%- do all_texts.extend(of_column) -%}
-        {%- if column.family in ['string', 'variant'] -%}
-            {%- do texts.extend(of_column) -%}
-        {%- elif column.family not in ['timestamp', 'timestamp_ntz'] -%}
-            {%- do numbers.extend(of_column) -%}
-        {%- endif -%}
+    {%- set numbers = [] -%}
+    {%- for column in columns if column.family not in ['string', 'variant', 'timestamp', 'timestamp_ntz'] -%}
+        {%- do numbers.append(column.name) -%}
     {%- endfor -%}
     {%- set has_dates = columns | selectattr('family', 'equalto', 'date') | list | length > 0 -%}
     {%- set conditions = [
         'size(column_types) > 0' if has_dates else
             "array_join(map_values(column_types), ' ') rlike r'(?:^|[ .])(?:(?:" ~ last_names | unique | join('|')
             ~ ")(?![A-Za-z])|Structured|Iso)'",
-        'size(headers) > 0 and size(' ~ spark_cdc._debezium_old_keys() ~ ') > 0',
-        "contains(value, '\\\\u00')",
-        "contains(concat_ws('|', '', " ~ all_texts | join(', ') ~ "), '|{')",
+        "concat_ws('\\n', '', map_values(image), map_values(before)) rlike " ~ spark_cdc._debezium_begins_not_plain(dialect),
     ] -%}
-    {%- if numbers -%}
-        {#- The lambda is slow: first one search over all of them. To extract what the search finds, for the lambda, is slower. -#}
-        {%- set digits = '[-+0-9eE]++' if has_dates else '(?:[-+0-9eE]{4})++' -%}
+    {%- for names in ['in_quotes', 'before_in_quotes'] if numbers -%}
         {%- do conditions.append(
-            "concat_ws('|', '', " ~ numbers | join(', ') ~ ", '') rlike '[|](?:" ~ digits ~ "|true)[|]'\n    and exists(array("
-            ~ numbers | join(', ') ~ "), text -> text rlike '^(?:" ~ digits ~ "|true)$'\n        and "
-            ~ "(contains(value, concat('\"', text, '\"')) or contains(key, concat('\"', text, '\"'))))"
+            'arrays_overlap(map_keys(' ~ names ~ '), array(' ~ spark_cdc._literals(numbers) ~ '))'
         ) -%}
-    {%- endif -%}
-    {%- if dialect != 'cloudcanal' and spark_cdc._debezium_is_no_value('text') -%}
-        {%- for text in texts -%}
-            {%- do conditions.append(spark_cdc._debezium_is_no_value(text)) -%}
-        {%- endfor -%}
-    {%- endif -%}
+    {%- endfor -%}
     {{- return(conditions | join('\nor ')) -}}
 {%- endmacro -%}
 
@@ -124,10 +111,6 @@
     {%- endif -%}
     {%- set branches -%}
         case
-            when text is null then null
-            {%- if texts and is_no_value %}
-            when name in ({{ spark_cdc._literals(texts) }}) and {{ is_no_value }} then '\uFFFD'
-            {%- endif %}
             {%- for condition, plain in spark_cdc._debezium_numbers_of_bytes(columns, dialect).items() %}
             when {{ condition | indent(16) }}
                 then coalesce({{ plain | indent(16) }}, '\uFFFD')
@@ -144,10 +127,29 @@
             'type', {{ type }},
             'is_decimal', {{ spark_cdc._debezium_is_decimal(type) }},
             'is_no_bytes', {{ spark_cdc._debezium_is_no_bytes(type) }},
-            'is_bare', {{ spark_cdc._outdented(spark_cdc._debezium_is_bare(type, bytes, dialect)) | indent(12) }}
+            'is_bare', {{ spark_cdc._outdented(spark_cdc._debezium_is_bare(type, bytes)) | indent(12) }}
         )
     {%- endset -%}
-    {{- return(spark_cdc._let('known', known, branches)) -}}
+    {#- A value of a type that needs no other text, without an object: most values, and `known` is slow. -#}
+    {%- set others = [] -%}
+    {%- for column in columns if column.encoding is not none or column.family in ['date', 'binary'] -%}
+        {%- do others.append(column.name) -%}
+    {%- endfor -%}
+    {%- set plain_text -%}
+        case
+            when text is null then null
+            {%- if texts and is_no_value %}
+            when name in ({{ spark_cdc._literals(texts) }}) and {{ is_no_value }} then '\uFFFD'
+            {%- endif %}
+            {%- if dialect != 'cloudcanal' %}
+            when column_types[name] in ('int16', 'int32', 'int64', 'float', 'double', 'boolean', 'string')
+                {{- ' and name not in (' ~ spark_cdc._literals(others) ~ ')' if others }} and not startswith(text, '{')
+                then text
+            {%- endif %}
+            else {{ spark_cdc._let('known', known, branches) | indent(12) }}
+        end
+    {%- endset -%}
+    {{- return(spark_cdc._outdented(plain_text)) -}}
 {%- endmacro -%}
 
 {#- The semantic types whose values are written in one of these encodings. -#}
@@ -246,12 +248,12 @@
     {{- return(plain) -}}
 {%- endmacro -%}
 
-{#- The schema's epochs of a timestamp are not changed here: each is typed by its unit. -#}
+{#- A number whose unit the schema says becomes the local time; for a date it has to be midnight. -#}
 {%- macro _debezium_plain_time(family) -%}
     {%- set days = spark_cdc._literals(spark_cdc._debezium_types_of(['days'])) -%}
     {%- set epochs = spark_cdc._literals(spark_cdc._debezium_types_of(['milliseconds', 'microseconds', 'nanoseconds'])) -%}
-    {%- set microseconds = spark_cdc._debezium_microseconds('text', 'known.type') -%}
-    {%- set midnight = spark_cdc._date_at_midnight(spark_cdc._clock_of_microseconds(microseconds)) -%}
+    {%- set local = spark_cdc._clock_of_microseconds(spark_cdc._debezium_microseconds('text', 'known.type')) -%}
+    {%- set local = spark_cdc._date_at_midnight(local) if family == 'date' else local -%}
     {%- set plain -%}
         case
             when startswith(text, '{') or startswith(known.type, 'io.debezium.time.Structured')
@@ -260,9 +262,8 @@
                         then {{ spark_cdc._debezium_structured_time('text', family) | indent(24) }}
                 end
             when known.type in ('io.debezium.time.IsoDate', 'io.debezium.time.IsoTimestamp') then trim(trailing 'Z' from text)
+            when known.type in ({{ epochs }}) then cast({{ local | indent(12) }} as string)
             {%- if family == 'date' %}
-            when known.type in ({{ epochs }})
-                then cast({{ midnight | indent(16) }} as string)
             when not text rlike r'^[+-]?[0-9]+\z' then case when known.type not in ({{ days }}) then text end
             when known.type in ({{ days }}) or known.type = '' and known.is_bare then text
             {%- else %}
@@ -323,55 +324,6 @@
         {{- return(spark_cdc._instant_of_local('cast(' ~ shown ~ ' as string)', time_zone)) -}}
     {%- endif -%}
     {{- return(spark_cdc._date_at_midnight(shown) if family == 'date' else shown) -}}
-{%- endmacro -%}
-
-{#-
-    True if the `text` of the column `name` has no quotes in the message, as a number, `true` and an object have none; false for
-    another text. Only a text that may be base64, or that may be an object, is looked up. NULL if that is not certain: one row of
-    the message has the column with quotes and one without, or the same number is under the same name elsewhere, in the Kafka key
-    or inside of a value.
--#}
-{%- macro _debezium_is_bare(type, bytes, dialect) -%}
-    {%- set paths = ['$', '$.payload'] if dialect == 'flat' else ['$.before', '$.after', '$.payload.before', '$.payload.after'] -%}
-    {%- set texts = "concat_ws(' ', value, key, " ~ spark_cdc._debezium_old_key() ~ ')' -%}
-    {#- 'true' and 'false' in one text are no boolean. -#}
-    {%- set looked_up -%}
-        try_cast(array_join(array_distinct(array(
-            coalesce(
-                nullif({{ spark_cdc._debezium_are_bare('value', paths) | indent(16) }}, ''),
-                {{ spark_cdc._debezium_are_bare('key', ['$', '$.payload']) | indent(16) }}
-            ),
-            if(exists(array(',', '}'), mark -> contains({{ texts }}, concat('"', name, '":', text, mark))), 'true', null),
-            if(contains({{ texts }}, concat('"', name, '":"', text, '"')), 'false', null)
-        )), '') as boolean)
-    {%- endset -%}
-    {%- set is_bare -%}
-        case
-            when not (text rlike r'^(?:[+-]?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|true)\z'
-                or startswith(text, '{') and {{ type }} = '')
-                then false
-            when {{ spark_cdc._debezium_is_no_bytes(type) }}{{ ' and name not in (' ~ spark_cdc._literals(bytes) ~ ')' if bytes }} then true
-            else {{ spark_cdc._outdented(looked_up) | indent(12) }}
-        end
-    {%- endset -%}
-    {{- return(is_bare) -}}
-{%- endmacro -%}
-
-{#- 'true' or 'false', or both in one text: the column `name` has no quotes in rows of this JSON. Empty if none has the column. -#}
-{%- macro _debezium_are_bare(json, paths) -%}
-    {%- set rows = [] -%}
-    {%- for path in paths -%}
-        {%- do rows.append('try_variant_get(try_parse_json(' ~ json ~ "), '" ~ path ~ "', 'map<string,variant>')") -%}
-    {%- endfor -%}
-    {%- set are_bare -%}
-        array_join(array_distinct(transform(
-            array(
-                {{ rows | join(',\n') | indent(16) }}
-            ),
-            row -> nullif(schema_of_variant(row[name]), 'VOID') <> 'STRING'
-        )), '')
-    {%- endset -%}
-    {{- return(spark_cdc._outdented(are_bare)) -}}
 {%- endmacro -%}
 
 {#-

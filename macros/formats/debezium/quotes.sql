@@ -9,19 +9,21 @@
 {%- endmacro -%}
 
 {#-
-    Condition on a message: a value of it or of its key may be such a text, by a search of all that follows the schema. Digits may
-    be escaped. A text with a point is no bytes, so only a schema that says so makes it one to look at.
+    Condition on a message: a value of it or of its key may be such a text, by searches of the whole. What follows the schema is
+    enough; a row may have a column `payload`, too, but only a message that begins with its schema has an object of that name
+    there. Digits may be escaped. A text with a point is no bytes, so only a schema that says so makes it one to look at.
 -#}
 {%- macro _debezium_may_have_quotes() -%}
-    {%- set found -%}
-        exists(
-            array(substring(value, instr(value, '"payload":')), key),
-            text -> text rlike r'(?=["\\])(?:"(?:[+-]?[0-9]++(?:[eE][+-]?[0-9]++)?|true)"|\\u00|\\"hour\\":)'
-                or (contains(value, '"bytes"') or contains(key, '"bytes"')) and text rlike r'"[+-]?[0-9]++\.[0-9]++'
-        )
-            or size(headers) > 0
-    {%- endset -%}
-    {{- return(spark_cdc._outdented(found)) -}}
+    {%- set conditions = [] -%}
+    {%- set after_schema = "if(startswith(value, '{\"schema\":{\"type\":'), substring(value, instr(value, ',\"payload\":{')), value)" -%}
+    {%- for json, data in {'value': after_schema, 'key': 'key'}.items() -%}
+        {%- do conditions.append(
+            'coalesce(\n    ' ~ data ~ " rlike r'\"(?:[+-]?[0-9]++(?:[eE][+-]?[0-9]++)?|true)\"'\n    or contains(" ~ json
+            ~ ", '\\\\u00') or contains(" ~ json ~ ", '\\\\\"hour\\\\\":')\n    or contains(" ~ json ~ ", '\"bytes\"') and " ~ data
+            ~ " rlike r'\"[+-]?[0-9]++\\.[0-9]++',\n    false\n)"
+        ) -%}
+    {%- endfor -%}
+    {{- return((conditions + ['size(headers) > 0']) | join('\nor ')) -}}
 {%- endmacro -%}
 
 {#-
@@ -69,7 +71,7 @@
     {%- endset -%}
     {%- set found -%}
         case
-            when {{ spark_cdc._debezium_may_have_quotes() }}
+            when {{ spark_cdc._debezium_may_have_quotes() | indent(16) }}
                 then {{ spark_cdc._outdented(quotes) | indent(16) }}
         end
     {%- endset -%}

@@ -109,9 +109,10 @@
     {%- if not groups and not (texts and is_no_value) -%}
         {{- return(none) -}}
     {%- endif -%}
+    {%- set numbers_of_bytes = spark_cdc._debezium_numbers_of_bytes(columns, dialect) -%}
     {%- set branches -%}
         case
-            {%- for condition, plain in spark_cdc._debezium_numbers_of_bytes(columns, dialect).items() %}
+            {%- for condition, plain in numbers_of_bytes.items() %}
             when {{ condition | indent(16) }}
                 then coalesce({{ plain | indent(16) }}, '\uFFFD')
             {%- endfor %}
@@ -141,12 +142,16 @@
             {%- if texts and is_no_value %}
             when name in ({{ spark_cdc._literals(texts) }}) and {{ is_no_value }} then '\uFFFD'
             {%- endif %}
+            {%- if not groups and not numbers_of_bytes %}
+            else text
+            {%- else %}
             {%- if dialect != 'cloudcanal' %}
             when column_types[name] in ('int16', 'int32', 'int64', 'float', 'double', 'boolean', 'string')
                 {{- ' and name not in (' ~ spark_cdc._literals(others) ~ ')' if others }} and not startswith(text, '{')
                 then text
             {%- endif %}
             else {{ spark_cdc._let('known', known, branches) | indent(12) }}
+            {%- endif %}
         end
     {%- endset -%}
     {{- return(spark_cdc._outdented(plain_text)) -}}

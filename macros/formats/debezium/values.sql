@@ -414,7 +414,8 @@
 {%- macro _debezium_plain_decimal(column, dialect) -%}
     {%- set is_not_base64 = "text rlike '[.-]' or octet_length(text) % 4 <> 0" -%}
     {%- if column.encoding -%}
-        {{- return('case when known.is_bare then text end') -}}
+        {#- Without the schema nothing shows whether a text with a point has quotes: `_debezium_may_have_quotes`. -#}
+        {{- return("case when known.is_bare and not (known.type = '' and contains(text, '.')) then text end") -}}
     {%- elif dialect == 'cloudcanal' -%}
         {{- return(
             'case when ' ~ is_not_base64

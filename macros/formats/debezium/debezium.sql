@@ -92,9 +92,9 @@
     {%- endset -%}
     {#- A message of the operation m, which a program wrote into the log, is of no table. -#}
     {%- set beside_event = dict(
-        spark_cdc._debezium_rows_of_keys(), connector="case when not event.op <=> 'm' then event.source.connector end"
+        spark_cdc._debezium_rows_of_keys(), connector="case when not event.op <=> 'm' then event.source.connector end",
+        quotes=spark_cdc._debezium_quotes_of_event()
     ) -%}
-    {%- set beside_event = dict(beside_event, quotes=spark_cdc._debezium_quotes_of_event()) -%}
     {%- if not is_cloudcanal -%}
         {%- set beside_event = dict(beside_event, **spark_cdc._debezium_known_rows()) -%}
     {%- endif -%}

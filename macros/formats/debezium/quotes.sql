@@ -14,16 +14,23 @@
     there. Digits may be escaped. A text with a point is no bytes, so only a schema that says so makes it one to look at.
 -#}
 {%- macro _debezium_may_have_quotes() -%}
-    {%- set conditions = [] -%}
     {%- set after_schema = "if(startswith(value, '{\"schema\":{\"type\":'), substring(value, instr(value, ',\"payload\":{')), value)" -%}
+    {%- set names_bytes = "(contains(value, '\"bytes\"') or contains(key, '\"bytes\"'))" -%}
+    {%- set conditions = [] -%}
     {%- for json, data in {'value': after_schema, 'key': 'key'}.items() -%}
-        {%- do conditions.append(
-            'coalesce(\n    ' ~ data ~ " rlike r'\"(?:[+-]?[0-9]++(?:[eE][+-]?[0-9]++)?|true)\"'\n    or contains(" ~ json
-            ~ ", '\\\\u00') or contains(" ~ json ~ ", '\\\\\"hour\\\\\":')\n    or contains(" ~ json ~ ", '\"bytes\"') and " ~ data
-            ~ " rlike r'\"[+-]?[0-9]++\\.[0-9]++',\n    false\n)"
-        ) -%}
+        {%- set may_have_quotes -%}
+            coalesce(
+                {{ data }} rlike r'"(?:[+-]?[0-9]++(?:[eE][+-]?[0-9]++)?|true)"'
+                or contains({{ json }}, '\\u00')
+                or contains({{ json }}, '\\"hour\\":')
+                or {{ names_bytes }} and {{ data }} rlike r'"(?:{{ spark_cdc._debezium_bare_pattern() }})"',
+                false
+            )
+        {%- endset -%}
+        {%- do conditions.append(spark_cdc._outdented(may_have_quotes)) -%}
     {%- endfor -%}
-    {{- return((conditions + ['size(headers) > 0']) | join('\nor ')) -}}
+    {%- do conditions.append('size(headers) > 0 and size(' ~ spark_cdc._debezium_old_keys() ~ ') > 0') -%}
+    {{- return(conditions | join('\nor ')) -}}
 {%- endmacro -%}
 
 {#-
@@ -37,6 +44,7 @@
 -#}
 {%- macro _debezium_quotes(rows) -%}
     {%- set looked_up = [] -%}
+    {%- set texts = "concat_ws(' ', value, key, " ~ spark_cdc._debezium_old_key() ~ ')' -%}
     {%- set is_written_otherwise = "contains({}, '\": ') or contains({}, '\" :') or contains({}, '\\\\u')" -%}
     {%- for of in rows -%}
         {%- set objects = [] -%}
@@ -44,9 +52,8 @@
             {%- do objects.append('try_variant_get(try_parse_json(' ~ of.json ~ "), '" ~ path ~ "', 'map<string,variant>')") -%}
         {%- endfor -%}
         {%- do looked_up.append(
-            "named_struct('row', " ~ of.row ~ ", 'texts', " ~ ("concat_ws(' ', value, key)" if of.json == 'key' else of.json)
-            ~ ", 'parsed', case when " ~ is_written_otherwise | replace('{}', of.json)
-            ~ ' then coalesce(' ~ objects | join(', ') ~ ') end)'
+            "named_struct('row', " ~ of.row ~ ", 'texts', " ~ texts ~ ", 'parsed', case when "
+            ~ is_written_otherwise | replace('{}', of.json) ~ ' then coalesce(' ~ objects | join(', ') ~ ') end)'
         ) -%}
     {%- endfor -%}
     {%- set quotes -%}

@@ -38,15 +38,19 @@
 {%- endmacro -%}
 
 {#-
-    Pattern of the lines of texts, one of which may not be plain: an object, or a text that is no value. In a pattern that looks
-    around or names the ends of a text, each text may be one.
+    Conditions on a change: it has a text that begins as an object, or one that is no value. The package's own pattern for these has
+    nothing that goes on after the end of a line, so that one search finds it in all texts. A project's pattern is asked of each.
 -#}
-{%- macro _debezium_begins_not_plain(dialect) -%}
-    {%- set pattern = spark_cdc._var('spark_cdc__debezium_invalid_pattern') if dialect != 'cloudcanal' -%}
-    {%- if pattern and modules.re.search('\\\\[AzZGQ]|\\(\\?[^:]', pattern) -%}
-        {{- return("''") -}}
-    {%- endif -%}
-    {{- return(spark_cdc._literal('(?m)^(?:[{]' ~ ('|(?:' ~ pattern ~ ')$' if pattern else '') ~ ')')) -}}
+{%- macro _debezium_has_unusual_text(dialect) -%}
+    {%- set name = 'spark_cdc__debezium_invalid_pattern' -%}
+    {%- set pattern = spark_cdc._var(name) if dialect != 'cloudcanal' -%}
+    {%- set is_own = pattern and pattern != spark_cdc._vars_of_messages()[name] -%}
+    {%- set line = '(?m)^(?:[{]|(?:' ~ pattern ~ ')$)' if pattern and not is_own else '(?m)^[{]' -%}
+    {%- set conditions = ["concat_ws('\\n', map_values(image), map_values(before)) rlike " ~ spark_cdc._literal(line)] -%}
+    {%- for row in ['image', 'before'] if is_own -%}
+        {%- do conditions.append('exists(map_values(' ~ row ~ '), text -> ' ~ spark_cdc._debezium_is_no_value('text') ~ ')') -%}
+    {%- endfor -%}
+    {{- return(conditions) -}}
 {%- endmacro -%}
 
 {#-
@@ -78,8 +82,7 @@
         'size(column_types) > 0' if has_dates else
             "array_join(map_values(column_types), ' ') rlike r'(?:^|[ .])(?:(?:" ~ last_names | unique | join('|')
             ~ ")(?![A-Za-z])|Structured|Iso)'",
-        "concat_ws('\\n', '', map_values(image), map_values(before)) rlike " ~ spark_cdc._debezium_begins_not_plain(dialect),
-    ] -%}
+    ] + spark_cdc._debezium_has_unusual_text(dialect) -%}
     {%- for names in ['in_quotes', 'before_in_quotes'] if numbers -%}
         {%- do conditions.append(
             'arrays_overlap(map_keys(' ~ names ~ '), array(' ~ spark_cdc._literals(numbers) ~ '))'

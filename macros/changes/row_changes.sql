@@ -66,7 +66,7 @@ row_changes as (
         {%- endif %}
         row.image as image,
         row.before as before
-        {%- set others = ['complete', 'absent_is_error', 'patches', 'op_columns_of_others', 'in_quotes', 'before_in_quotes'] %}
+        {%- set others = ['complete', 'absent_is_error', 'patches', 'op_columns_of_others', 'in_quotes', 'readings'] %}
         {%- for name in others if rows[name] and not header.splits_updates %},
         row.{{ name }} as {{ name }}
         {%- endfor %}

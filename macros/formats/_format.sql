@@ -134,9 +134,11 @@
               true if a value's text may differ from what databases write, depending on the type that the message names for its
               column, and on its quotes: `<format>_plain_text` makes it plain where `<format>_may_not_be_plain`. In other formats
               a number without quotes is never bytes
-    in_quotes, before_in_quotes
-              of a format with `plain_text`, as map<string,boolean>: the columns of `image` and `before` whose text reads as a
-              number or `true`, but has quotes in the message; NULL for a column if that is not certain
+    in_quotes of a format with `plain_text`, for `image` and `before` a map<string,boolean> each: the columns whose text reads as
+              a number or `true`, but has quotes in the message; NULL for a column if that is not certain
+    readings  of a format with `plain_text`, for `image` and `before` a map<string,string> each: the values in an encoding that the
+              message shows, read; U+FFFD if such a value cannot be read. SQL over `exact`, the list of these two, and over `row`.
+              Only messages that meet the condition `may_have_readings` have them
     long_numbers
               true if the format writes numbers of more than 1,000 digits: see `_without_long_numbers`
 -#}
@@ -183,7 +185,7 @@
     {{- return([
         'each', 'op', 'image', 'before', 'overlays', 'keeps_key', 'update_part', 'complete', 'absent_is_error', 'patches', 'old_key',
         'value_names', 'exact', 'plain_text', 'long_numbers', 'old_key_told_apart', 'type_scale',
-        'op_columns_of_others', 'no_value', 'in_quotes', 'before_in_quotes',
+        'op_columns_of_others', 'no_value', 'in_quotes', 'readings', 'may_have_readings',
     ]) -}}
 {%- endmacro -%}
 

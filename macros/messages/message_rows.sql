@@ -10,7 +10,7 @@
     image     map<string,string>: the row after the change, or the deleted row; the text of a number is unchanged
     before    map<string,string>: the row before an update or a delete, or the part of it that the message has
     old_key   array<string>, of an update: the columns whose value before the update the message has. See `_format`
-    complete, absent_is_error, patches, old_key_told_apart, op_columns_of_others, in_quotes, before_in_quotes
+    complete, absent_is_error, patches, old_key_told_apart, op_columns_of_others, in_quotes, readings
               see `_format`
 -#}
 {%- macro _message_rows(fmt) -%}
@@ -19,10 +19,18 @@
     {%- for name, type in spark_cdc._header_columns().items() if type == 'string' -%}
         {%- do header_texts.append(name) -%}
     {%- endfor -%}
+    {%- set values = {
+        'image': spark_cdc._unquoted_image('row.image'), 'before': spark_cdc._unquoted_image('row.before'),
+    } if not rows.readings else {'image': 'exact[0]', 'before': 'exact[1]', 'readings': rows.readings} -%}
     {%- for name in spark_cdc._row_fields() -%}
-        {%- set value = spark_cdc._unquoted_image('row.' ~ name) if name in ['image', 'before'] else 'row.' ~ name -%}
-        {%- do exact_row.append("'" ~ name ~ "', " ~ value) -%}
+        {%- do exact_row.append("'" ~ name ~ "', " ~ values.get(name, 'row.' ~ name)) -%}
     {%- endfor -%}
+    {%- set exact_row = 'named_struct(\n    ' ~ exact_row | join(',\n') | indent(4) ~ '\n)' -%}
+    {%- if rows.readings -%}
+        {%- set both = 'array(row.image, row.before)' -%}
+        {%- set exact = 'if(numbers_quoted, transform(' ~ both ~ ', texts -> ' ~ spark_cdc._unquoted_image('texts') ~ '), ' ~ both ~ ')' -%}
+        {%- set exact_row = spark_cdc._let('exact', exact, exact_row) -%}
+    {%- endif -%}
 {{ 'message_rows' if rows.exact else 'quoted_rows' }} as (
 
     select
@@ -48,9 +56,8 @@ message_rows as (
         case when numbers_quoted then {{ spark_cdc._unquoted_text(name) }} else {{ name }} end as {{ name }},
         {%- endfor %}
         case
-            when numbers_quoted then transform(rows, row -> named_struct(
-                {{ exact_row | join(',\n') | indent(16) }}
-            ))
+            when numbers_quoted{{ '\n                or ' ~ rows.may_have_readings | trim | indent(16) if rows.readings }}
+                then transform(rows, row -> {{ exact_row | indent(16) }})
             else rows
         end as rows
     from quoted_rows
@@ -64,8 +71,9 @@ message_rows as (
     {%- set rows, is_pair = fmt.rows, fmt.header.splits_updates -%}
     {%- set fields = [] -%}
     {%- for name, type in spark_cdc._row_fields().items() -%}
-        {#- If an update is two messages, `absent_is_error` needs both of them. -#}
-        {%- set value = none if is_pair and name in ['complete', 'absent_is_error', 'patches'] else rows[name] -%}
+        {#- If an update is two messages, `absent_is_error` needs both of them; `readings` are made of exact texts. -#}
+        {%- set is_made_later = name == 'readings' or is_pair and name in ['complete', 'absent_is_error', 'patches'] -%}
+        {%- set value = none if is_made_later else rows[name] -%}
         {%- set value = 'map_keys(' ~ value ~ ')' if value and name == 'old_key' else value -%}
         {%- do fields.append("    '" ~ name ~ "', " ~ (value | string | trim | indent(4) if value else 'cast(null as ' ~ type ~ ')')) -%}
     {%- endfor -%}
@@ -78,6 +86,6 @@ message_rows as (
         'op': 'string', 'update_part': 'string', 'image': 'map<string,string>', 'before': 'map<string,string>', 'old_key': 'array<string>',
         'complete': 'boolean', 'absent_is_error': 'boolean', 'patches': 'map<string,string>', 'old_key_told_apart': 'boolean',
         'op_columns_of_others': 'array<string>',
-        'in_quotes': 'map<string,boolean>', 'before_in_quotes': 'map<string,boolean>',
+        'in_quotes': 'array<map<string,boolean>>', 'readings': 'array<map<string,string>>',
     }) -}}
 {%- endmacro -%}

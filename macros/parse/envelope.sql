@@ -13,6 +13,16 @@
     {%- set schema = fmt.schema_without_types if 'column_types' in leaves_out else fmt.schema -%}
     {%- set not_read_to_its_end = 'numbers_quoted is null or number_of_messages <> 1 or message is not null and key_names is null' -%}
     {%- set text = spark_cdc._without_long_numbers('value') if fmt.rows.long_numbers else 'value' -%}
+    {%- set has_events = header.event or header.beside_event -%}
+    {#- With the event where there is one: Spark analyzes a statement once more for each step that is as deep as this one. -#}
+    {%- set is_read_with_event = has_events and not header.event_calls_python -%}
+    {%- set strict_reading -%}
+        -- where a text that is wrong is no JSON
+        case
+            when {{ not_read_to_its_end }} or not_as_declared is not null
+                then {{ spark_cdc._strict_reading('value') | indent(16) }}
+        end as strict_reading
+    {%- endset -%}
 {% if document -%}
 json_messages as (
 
@@ -70,7 +80,7 @@ documents as (
     lateral view explode(array({{ spark_cdc._loaded_at() }})) run as loaded_at
 
 ),
-{%- if header.event or header.beside_event %}
+{%- if has_events %}
 
 events as (
 
@@ -86,29 +96,28 @@ events as (
         {%- endif %}
         {%- for name, expression in (header.beside_event or {}).items() %},
         {{ expression | trim | indent(8) }} as {{ name }}
-        {%- endfor %}
+        {%- endfor %},
+        {{ strict_reading | trim }}
     from documents
     {%- endif %}
 
 ),
 {%- endif %}
-{%- set read = 'events' if header.event or header.beside_event else 'documents' %}
+{%- set read = 'events' if has_events else 'documents' %}
 {%- if header.statement %}
 
 {{ spark_cdc._statement_ctes(read, header.statement) }},
 {%- set read = 'kinds_of_statements' %}
 {%- endif %}
 
-strict_readings as (
+message_kinds as (
 
     select
         *,
-        {{ header.kind | trim | indent(8) }} as message_kind,
-        -- where a text that is wrong is no JSON
-        case
-            when {{ not_read_to_its_end }} or not_as_declared is not null
-                then {{ spark_cdc._strict_reading('value') | indent(16) }}
-        end as strict_reading
+        {{ header.kind | trim | indent(8) }} as message_kind
+        {%- if not is_read_with_event %},
+        {{ strict_reading | trim }}
+        {%- endif %}
     from {{ read }}
 
 ),
@@ -151,7 +160,7 @@ message_faults as (
                 end
             )
         end as fault
-    from strict_readings
+    from message_kinds
 
 ),
 

@@ -116,7 +116,7 @@
         'committed_at': 'coalesce(' ~ spark_cdc._instant('nullif(event.source.ts_us, 0)', 'microseconds') ~ ', '
             ~ spark_cdc._instant('nullif(event.source.ts_ms, 0)', 'milliseconds') ~ ')',
         'transaction_id': transaction_id,
-        'key_columns': 'map_keys(row_of_key)',
+        'key_columns': 'map_keys(rows_of_keys[0])',
         'column_types': spark_cdc._debezium_types(
             "get(filter(message.`schema`.fields, part -> part.field in ('after', 'before')), 0).fields"
         ),
@@ -175,7 +175,7 @@
     {#- In the format debezium_mongodb the documents are read first, and its own header checks the row of a delete. -#}
     {%- set no_row_before = "event.op = 'd' and coalesce(size(event.before), 0) < 1 and "
         ~ ('coalesce(size(event.after), 0) < 1 and ' if is_cloudcanal else '')
-        ~ 'coalesce(size(row_of_key), 0) < 1' -%}
+        ~ 'coalesce(size(rows_of_keys[0]), 0) < 1' -%}
     {%- set unsupported = spark_cdc._debezium_unsupported('connector', dialect) -%}
     {%- do unsupported.update({
         'source.owner: oracdc writes it, which is not read as Debezium':
@@ -313,20 +313,21 @@ end
             map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false')
         )
     {%- endset -%}
-    {%- set names = 'case when read.is_read and size(read.key) = 1 then get(read.key, 0) end' -%}
-    {%- set payload = "element_at(names, 'payload')" -%}
+    {%- set names = 'get(read.key, 0)' -%}
+    {%- set payload = names ~ "['payload']" -%}
     {%- set columns -%}
         case
-            when map_contains_key(names, 'payload') and size(names) = if(map_contains_key(names, 'schema'), 2, 1)
+            when not read.is_read or size(read.key) <> 1 then null
+            when map_contains_key({{ names }}, 'payload') and size({{ names }}) = if(map_contains_key({{ names }}, 'schema'), 2, 1)
                 and coalesce(startswith({{ payload }}, '{'), true)
                 then coalesce(from_json({{ payload }}, 'map<string,string>'), map())
-            else names
+            else {{ names }}
         end
     {%- endset -%}
     {%- set exact_columns = 'if(' ~ may_be_rewritten ~ ', ' ~ spark_cdc._unquoted_image('columns') ~ ', columns)' -%}
 case
     when {{ spark_cdc._has_lone_surrogate(text) }} then null
-    else {{ spark_cdc._let('read', read, spark_cdc._let('names', names, spark_cdc._let('columns', columns, exact_columns))) | indent(4) }}
+    else {{ spark_cdc._let('read', read, spark_cdc._let('columns', columns, exact_columns)) | indent(4) }}
 end
 {%- endmacro -%}
 
@@ -355,8 +356,6 @@ end
     {%- endset -%}
     {{- return({
         'rows_of_keys': keys,
-        'row_of_key': 'get(rows_of_keys, 0)',
-        'old_row_of_key': 'get(rows_of_keys, 1)',
     }) -}}
 {%- endmacro -%}
 
@@ -388,26 +387,26 @@ end
     {%- endif -%}
     {%- set op -%}
         case event.op
-            when 'c' then case when old_row_of_key is null then 'insert' else 'update' end
+            when 'c' then case when rows_of_keys[1] is null then 'insert' else 'update' end
             when 'u' then 'update' when 'd' then 'delete' else 'snapshot'
         end
     {%- endset -%}
-    {%- set old_row = 'case when size(event.before) > 0 then known_before else row_of_key end' -%}
+    {%- set old_row = 'case when size(event.before) > 0 then known_rows[0] else rows_of_keys[0] end' -%}
     {%- set image -%}
-        case when event.op = 'd' then {{ old_row }} else known_after end
+        case when event.op = 'd' then {{ old_row }} else known_rows[1] end
     {%- endset -%}
     {%- set before -%}
         case
-            when event.op = 'c' then old_row_of_key
+            when event.op = 'c' then rows_of_keys[1]
             when event.op = 'd' or event.op = 'u' and size(event.before) > 0 then {{ old_row }}
         end
     {%- endset -%}
     {%- set old_in_quotes = 'if(size(event.before) > 0, quotes[0], quotes[2])' -%}
-    {%- set before_in_quotes -%}
-        case
-            when event.op = 'c' then quotes[3]
-            when event.op in ('d', 'u') then {{ old_in_quotes }}
-        end
+    {%- set in_quotes -%}
+        array(
+            if(event.op = 'd', {{ old_in_quotes }}, quotes[1]),
+            case event.op when 'c' then quotes[3] when 'd' then {{ old_in_quotes }} when 'u' then {{ old_in_quotes }} end
+        )
     {%- endset -%}
     {#- Flink's writers can be set to leave out nulls. A value that was not sent has a placeholder. -#}
     {%- set ambiguous_null -%}
@@ -415,8 +414,9 @@ end
     {%- endset -%}
     {{- return({
         'op': op, 'image': image, 'before': before, 'absent_is_error': ambiguous_null, 'plain_text': true,
-        'in_quotes': "if(event.op = 'd', " ~ old_in_quotes ~ ', quotes[1])', 'before_in_quotes': before_in_quotes,
-        'old_key_told_apart': 'old_row_of_key is not null', 'type_scale': spark_cdc._debezium_scale('{}'),
+        'in_quotes': spark_cdc._outdented(in_quotes), 'readings': spark_cdc._debezium_readings(),
+        'may_have_readings': spark_cdc._debezium_may_have_readings(),
+        'old_key_told_apart': 'rows_of_keys[1] is not null', 'type_scale': spark_cdc._debezium_scale('{}'),
         'no_value': spark_cdc._debezium_is_no_value('{}'),
     }) -}}
 {%- endmacro -%}
@@ -426,15 +426,15 @@ end
         case
             when size(event.before) > 0 then event.before
             when size(event.after) > 0 then event.after
-            else row_of_key
+            else rows_of_keys[0]
         end
     {%- endset -%}
     {%- set old_in_quotes -%}
         case when size(event.before) > 0 then quotes[0] when size(event.after) > 0 then quotes[1] else quotes[2] end
     {%- endset -%}
     {{- return({
-        'in_quotes': "if(event.op = 'd', " ~ old_in_quotes ~ ', quotes[1])',
-        'before_in_quotes': "case when event.op in ('u', 'd') then " ~ old_in_quotes ~ ' end',
+        'in_quotes': "array(if(event.op = 'd', " ~ old_in_quotes ~ ", quotes[1]), case when event.op in ('u', 'd') then " ~ old_in_quotes
+            ~ ' end)',
         'op': "case event.op when 'u' then 'update' when 'd' then 'delete' when 'r' then 'snapshot' else 'insert' end",
         'image': "case when event.op = 'd' then " ~ old_row ~ ' else event.after end',
         'before': "case event.op when 'u' then case when size(event.before) > 0 then event.before end when 'd' then "
@@ -463,8 +463,6 @@ end
         'may_lack_values': 'true' if spark_cdc._var('spark_cdc__debezium_unavailable_pattern')
             else spark_cdc._contains_one_of('value', texts),
         'known_rows': known,
-        'known_before': 'get(known_rows, 0)',
-        'known_after': 'get(known_rows, 1)',
     }) -}}
 {%- endmacro -%}
 

@@ -179,8 +179,8 @@
         end
     {%- endset -%}
     {{- return({
-        'op_columns_of_others': op_columns_of_others, 'in_quotes': 'quotes[if(value is null, 1, 0)]',
-        'before_in_quotes': 'quotes[if(value is null, 1, 0)]',
+        'op_columns_of_others': op_columns_of_others, 'in_quotes': 'array_repeat(quotes[if(value is null, 1, 0)], 2)',
+        'readings': spark_cdc._debezium_readings(), 'may_have_readings': spark_cdc._debezium_may_have_readings(),
         'op': op, 'image': image, 'before': 'case when ' ~ is_delete ~ ' then ' ~ image ~ ' end', 'plain_text': true,
         'type_scale': spark_cdc._debezium_scale('{}'), 'no_value': spark_cdc._debezium_is_no_value('{}'),
     }) -}}

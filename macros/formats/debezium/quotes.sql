@@ -102,19 +102,10 @@
 {%- endmacro -%}
 
 {#-
-    True if the `text` of the column `name` has no quotes in the message, as a number, `true` and an object have none; false for
-    another text; NULL if that is not certain. A type that is not bytes needs no look, but for the columns that are read as `bytes`.
+    Condition on the `text` of the column `name`: it has no quotes in the message, as a number, `true` and an object have none. NULL
+    if that is not certain.
 -#}
-{%- macro _debezium_is_bare(type, bytes) -%}
-    {%- set in_quotes = 'get(array(in_quotes, before_in_quotes), place)' -%}
-    {%- set is_bare -%}
-        case
-            when not (text rlike r'^(?:{{ spark_cdc._debezium_bare_pattern() }})\z'
-                or startswith(text, '{') and {{ type }} = '')
-                then false
-            when {{ spark_cdc._debezium_is_no_bytes(type) }}{{ ' and name not in (' ~ spark_cdc._literals(bytes) ~ ')' if bytes }} then true
-            else not coalesce(map_contains_key({{ in_quotes }}, name), false) or not {{ in_quotes }}[name]
-        end
-    {%- endset -%}
-    {{- return(is_bare) -}}
+{%- macro _debezium_is_bare(in_quotes) -%}
+(text rlike r'^(?:{{ spark_cdc._debezium_bare_pattern() }})\z' or startswith(text, '{'))
+and (not coalesce(map_contains_key({{ in_quotes }}, name), false) or not {{ in_quotes }}[name])
 {%- endmacro -%}

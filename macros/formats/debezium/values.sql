@@ -5,8 +5,9 @@
     With the converter's schema each value's semantic type is known. Without it milliseconds and microseconds look alike, and a
     decimal is base64 or text: an ambiguous value does not fit until the column declares `from ...`.
 
-    Most texts are plain: a number by its digits, a time as databases write it. `_debezium_plain_text` first makes the others
-    plain, for all columns in one place; they are then read like those of any format.
+    Most texts are plain: a number by its digits, a time as databases write it. A value in an encoding that the message shows has a
+    reading (readings.sql), which the messages model made. `_debezium_plain_text` takes it where the column's declaration fits the
+    encoding, for all columns in one place; the texts are then read like those of any format.
 -#}
 {%- macro default__debezium_value(text, column, time_zone, dialect) -%}
     {%- if dialect == 'cockroachdb' -%}
@@ -38,24 +39,28 @@
 {%- endmacro -%}
 
 {#-
-    Conditions on a change: it has a text that begins as an object, or one that is no value. The package's own pattern for these has
-    nothing that goes on after the end of a line, so that one search finds it in all texts. A project's pattern is asked of each.
+    Conditions on a change: it has a text that is no value. The package's own pattern for these has nothing that goes on after the
+    end of a line, so that one search finds it in all texts. A project's pattern is asked of each.
 -#}
-{%- macro _debezium_has_unusual_text(dialect) -%}
+{%- macro _debezium_has_no_value(dialect) -%}
     {%- set name = 'spark_cdc__debezium_invalid_pattern' -%}
     {%- set pattern = spark_cdc._var(name) if dialect != 'cloudcanal' -%}
-    {%- set is_own = pattern and pattern != spark_cdc._vars_of_messages()[name] -%}
-    {%- set line = '(?m)^(?:[{]|(?:' ~ pattern ~ ')$)' if pattern and not is_own else '(?m)^[{]' -%}
-    {%- set conditions = ["concat_ws('\\n', map_values(image), map_values(before)) rlike " ~ spark_cdc._literal(line)] -%}
-    {%- for row in ['image', 'before'] if is_own -%}
-        {%- do conditions.append('exists(map_values(' ~ row ~ '), text -> ' ~ spark_cdc._debezium_is_no_value('text') ~ ')') -%}
-    {%- endfor -%}
+    {%- set conditions = [] -%}
+    {%- if pattern == spark_cdc._vars_of_messages()[name] -%}
+        {%- do conditions.append(
+            "concat_ws('\\n', map_values(image), map_values(before)) rlike " ~ spark_cdc._literal('(?m)^(?:' ~ pattern ~ ')$')
+        ) -%}
+    {%- elif pattern -%}
+        {%- for row in ['image', 'before'] -%}
+            {%- do conditions.append('exists(map_values(' ~ row ~ '), text -> ' ~ spark_cdc._debezium_is_no_value('text') ~ ')') -%}
+        {%- endfor -%}
+    {%- endif -%}
     {{- return(conditions) -}}
 {%- endmacro -%}
 
 {#-
-    Condition on a change: a text of it may not be plain. Without a schema only an object may not be, or a number in quotes, which
-    may be base64. For bytes, and for a decimal from base64, each text may be a number without quotes.
+    Condition on a change: a text of it may not be plain. Without a schema only one with a reading may not be, or a number in quotes,
+    which may be base64. For bytes, and for a decimal from base64, each text may be a number without quotes.
 -#}
 {%- macro default__debezium_may_not_be_plain(columns, dialect) -%}
     {%- for column in columns if spark_cdc._is_bytes(column) -%}
@@ -69,10 +74,6 @@
         {%- endif -%}
         {%- do types.extend(spark_cdc._debezium_types_against(column.encoding)) -%}
     {%- endfor -%}
-    {%- set last_names = [] -%}
-    {%- for type in types -%}
-        {%- do last_names.append(type.split('.') | last) -%}
-    {%- endfor -%}
     {%- set numbers = [] -%}
     {%- for column in columns if column.family not in ['string', 'variant', 'timestamp', 'timestamp_ntz'] -%}
         {%- do numbers.append(column.name) -%}
@@ -80,13 +81,18 @@
     {%- set has_dates = columns | selectattr('family', 'equalto', 'date') | list | length > 0 -%}
     {%- set conditions = [
         'size(column_types) > 0' if has_dates else
-            "array_join(map_values(column_types), ' ') rlike r'(?:^|[ .])(?:(?:" ~ last_names | unique | join('|')
+            "array_join(map_values(column_types), ' ') rlike r'(?:^|[ .])(?:(?:" ~ spark_cdc._debezium_last_names(types) | join('|')
             ~ ")(?![A-Za-z])|Structured|Iso)'",
-    ] + spark_cdc._debezium_has_unusual_text(dialect) -%}
-    {%- for names in ['in_quotes', 'before_in_quotes'] if numbers -%}
-        {%- do conditions.append(
-            'arrays_overlap(map_keys(' ~ names ~ '), array(' ~ spark_cdc._literals(numbers) ~ '))'
-        ) -%}
+    ] + spark_cdc._debezium_has_no_value(dialect) -%}
+    {%- for place in [0, 1] -%}
+        {%- if dialect != 'cloudcanal' -%}
+            {%- do conditions.append('size(readings[' ~ place ~ ']) > 0') -%}
+        {%- endif -%}
+        {%- if numbers -%}
+            {%- do conditions.append(
+                'arrays_overlap(map_keys(in_quotes[' ~ place ~ ']), array(' ~ spark_cdc._literals(numbers) ~ '))'
+            ) -%}
+        {%- endif -%}
     {%- endfor -%}
     {{- return(conditions | join('\nor ')) -}}
 {%- endmacro -%}
@@ -96,15 +102,14 @@
     that is not certain becomes U+FFFD, which no type reads. Columns that are read alike share one branch.
 -#}
 {%- macro default__debezium_plain_text(columns, dialect) -%}
-    {%- set groups, bytes, texts = {}, [], [] -%}
+    {%- set groups, texts = {}, [] -%}
+    {%- set bigints = columns | selectattr('family', 'equalto', 'bigint') | rejectattr('encoding') | map(attribute='name') | list -%}
     {%- set is_no_value = spark_cdc._debezium_is_no_value('text') if dialect != 'cloudcanal' -%}
     {%- for column in columns -%}
-        {%- if spark_cdc._is_bytes(column) -%}
-            {%- do bytes.append(column.name) -%}
-        {%- elif column.family in ['string', 'variant'] -%}
+        {%- if column.family in ['string', 'variant'] -%}
             {%- do texts.append(column.name) -%}
         {%- endif -%}
-        {%- set plain = spark_cdc._debezium_plain_text_of(column, dialect) -%}
+        {%- set plain = spark_cdc._debezium_plain_text_of(column, dialect, bigints) -%}
         {%- if plain -%}
             {%- do groups.setdefault(plain, []).append(column.name) -%}
         {%- endif -%}
@@ -112,13 +117,8 @@
     {%- if not groups and not (texts and is_no_value) -%}
         {{- return(none) -}}
     {%- endif -%}
-    {%- set numbers_of_bytes = spark_cdc._debezium_numbers_of_bytes(columns, dialect) -%}
     {%- set branches -%}
         case
-            {%- for condition, plain in numbers_of_bytes.items() %}
-            when {{ condition | indent(16) }}
-                then coalesce({{ plain | indent(16) }}, '\uFFFD')
-            {%- endfor %}
             {%- for plain, names in groups.items() %}
             when name in ({{ spark_cdc._literals(names) }}) then coalesce({{ spark_cdc._outdented(plain) | indent(12) }}, '\uFFFD')
             {%- endfor %}
@@ -130,8 +130,10 @@
         named_struct(
             'type', {{ type }},
             'is_decimal', {{ spark_cdc._debezium_is_decimal(type) }},
-            'is_no_bytes', {{ spark_cdc._debezium_is_no_bytes(type) }},
-            'is_bare', {{ spark_cdc._outdented(spark_cdc._debezium_is_bare(type, bytes)) | indent(12) }}
+            'is_bare', {{ spark_cdc._debezium_is_bare('get(in_quotes, place)') | indent(16) }}
+            {%- if dialect != 'cloudcanal' %},
+            'reading', get(readings, place)[name]
+            {%- endif %}
         )
     {%- endset -%}
     {#- A value of a type that needs no other text, without an object: most values, and `known` is slow. -#}
@@ -145,7 +147,7 @@
             {%- if texts and is_no_value %}
             when name in ({{ spark_cdc._literals(texts) }}) and {{ is_no_value }} then '\uFFFD'
             {%- endif %}
-            {%- if not groups and not numbers_of_bytes %}
+            {%- if not groups %}
             else text
             {%- else %}
             {%- if dialect != 'cloudcanal' %}
@@ -158,6 +160,15 @@
         end
     {%- endset -%}
     {{- return(spark_cdc._outdented(plain_text)) -}}
+{%- endmacro -%}
+
+{#- What follows the last point of each type's name: a search of all types at once looks for these. -#}
+{%- macro _debezium_last_names(types) -%}
+    {%- set last_names = [] -%}
+    {%- for type in types -%}
+        {%- do last_names.append(type.split('.') | last) -%}
+    {%- endfor -%}
+    {{- return(last_names | unique | list) -}}
 {%- endmacro -%}
 
 {#- The semantic types whose values are written in one of these encodings. -#}
@@ -206,10 +217,11 @@
 {%- endmacro -%}
 
 {#-
-    SQL over `text`, `name` and what is `known` of the value: `type`, its semantic type or ''; `is_decimal` and `is_no_bytes`, of
-    this type; `is_bare` (see `_debezium_is_bare`). NULL stands for U+FFFD. None for a column whose text is always plain.
+    SQL over `text`, `name` and what is `known` of the value: `type`, its semantic type or ''; `is_decimal`, of this type; `is_bare`
+    (see `_debezium_is_bare`); `reading` (see `_debezium_readings`), which CloudCanal's texts do not have. NULL stands for U+FFFD.
+    None for a column whose text is always plain. Of the numbers only the `bigints` may be bits.
 -#}
-{%- macro _debezium_plain_text_of(column, dialect) -%}
+{%- macro _debezium_plain_text_of(column, dialect, bigints) -%}
     {%- set family, encoding = column.family, column.encoding -%}
     {%- set is_time = family in ['date', 'timestamp', 'timestamp_ntz'] -%}
     {%- if family == 'binary' and encoding is none -%}
@@ -219,8 +231,10 @@
         {{- return('case when not known.is_bare then text end') -}}
     {%- elif encoding in ['bits', 'big_endian_bits'] -%}
         {{- return('case when not known.is_decimal and not known.is_bare then text end') -}}
-    {%- elif family == 'decimal' and encoding in [none, 'base64'] -%}
-        {{- return(spark_cdc._debezium_plain_decimal(column, dialect)) -}}
+    {%- elif family == 'decimal' and encoding is none -%}
+        {{- return(spark_cdc._debezium_plain_decimal(dialect)) -}}
+    {%- elif family == 'decimal' and encoding == 'base64' -%}
+        {{- return(spark_cdc._debezium_decimal_from_base64(column)) -}}
     {%- elif encoding is not none and dialect == 'cloudcanal' -%}
         {#- CloudCanal's values are texts. -#}
         {{- return(none) -}}
@@ -236,21 +250,30 @@
     {%- elif family == 'string' -%}
         {{- return(spark_cdc._debezium_plain_string(dialect)) -}}
     {%- elif family in ['boolean', 'tinyint', 'smallint', 'int', 'bigint', 'float', 'double'] -%}
-        {{- return(spark_cdc._debezium_plain_number(dialect)) -}}
+        {{- return(spark_cdc._debezium_plain_number(family, dialect, bigints)) -}}
     {%- endif -%}
     {{- return(none) -}}
 {%- endmacro -%}
 
 {#-
     The text of bytes has a length that is a multiple of four: other numbers are read whatever their type. Without a schema, a
-    text with a character that base64 never has is not bytes; the converter writes that number as `Infinity`.
+    text with a character that base64 never has is not bytes; the converter writes that number as `Infinity`. Oracle's NUMBER
+    without a scale may be a whole number, and so may bits.
 -#}
-{%- macro _debezium_plain_number(dialect) -%}
+{%- macro _debezium_plain_number(family, dialect, bigints) -%}
+    {%- set has_readings = family != 'boolean' and dialect != 'cloudcanal' -%}
     {%- set plain -%}
         case
+            {%- if has_readings %}
+            when startswith(text, '{') then known.reading
+            {%- endif %}
             when octet_length(text) % 4 <> 0 or known.is_bare then text
             when known.type = ''{{ " and (text = 'Infinity' or text rlike '[.-]')" if dialect != 'cloudcanal' }} then text
-            when known.is_no_bytes then text
+            when not (known.is_decimal or known.type in ('', 'bytes', 'io.debezium.data.Bits')) then text
+            {%- if has_readings and bigints %}
+            when name in ({{ spark_cdc._literals(bigints) }}) and known.type = 'io.debezium.data.Bits' and not known.is_bare
+                then known.reading
+            {%- endif %}
         end
     {%- endset -%}
     {{- return(plain) -}}
@@ -265,10 +288,7 @@
     {%- set plain -%}
         case
             when startswith(text, '{') or startswith(known.type, 'io.debezium.time.Structured')
-                then case
-                    when known.type rlike r'^(?:io\.debezium\.time\.Structured|\z)'
-                        then {{ spark_cdc._debezium_structured_time('text', family) | indent(24) }}
-                end
+                then {{ "regexp_replace(known.reading, r' 00:00:00[.]0++\z', '')" if family == 'date' else 'known.reading' }}
             when known.type in ('io.debezium.time.IsoDate', 'io.debezium.time.IsoTimestamp') then trim(trailing 'Z' from text)
             when known.type in ({{ epochs }}) then cast({{ local | indent(12) }} as string)
             {%- if family == 'date' %}
@@ -291,15 +311,12 @@
     {%- if dialect == 'cloudcanal' -%}
         {{- return('case when not known.type in (' ~ times ~ ") or contains(text, ':') then text end") -}}
     {%- endif -%}
-    {%- set is_structured = "known.type rlike r'^io\\.debezium\\.time\\.Structured(?:Zoned)?Time(?!stamp)'" -%}
-    {%- set per_second = 'case when known.type in (' ~ milliseconds ~ ') then 1000L when known.type in (' ~ microseconds
-        ~ ') then 1000000L else 1000000000L end' -%}
     {%- set plain -%}
         case
-            when known.type in ({{ times }})
-                then {{ spark_cdc._time_of_day('text', per_second) | indent(16) }}
-            when {{ is_structured }} or startswith(text, '{"') and known.type = '' and contains(text, '"hour":')
-                then {{ spark_cdc._debezium_structured_time_of_day(is_structured) | indent(16) }}
+            when known.type in ({{ times }}) then known.reading
+            when known.type rlike r'^io\.debezium\.time\.Structured(?:Zoned)?Time(?!stamp)'
+                or known.type = '' and known.reading rlike r'^(?:[0-9]{2}:|\x{FFFD})'
+                then case when known.reading rlike '^[0-9]{2}:' then known.reading end
             when octet_length(text) % 4 = 0 and known.is_decimal
                 then case when known.is_bare then text end
             else text
@@ -311,11 +328,6 @@
 {#- The scale follows the name in parentheses. -#}
 {%- macro _debezium_is_decimal(type) -%}
     {{- return('startswith(' ~ type ~ ", 'org.apache.kafka.connect.data.Decimal')") -}}
-{%- endmacro -%}
-
-{#- The schema names a type whose values are no bytes. -#}
-{%- macro _debezium_is_no_bytes(type) -%}
-    {{- return(type ~ " not in ('', 'bytes', 'io.debezium.data.Bits') and not " ~ spark_cdc._debezium_is_decimal(type)) -}}
 {%- endmacro -%}
 
 {%- macro _debezium_scale(type) -%}
@@ -335,91 +347,13 @@
 {%- endmacro -%}
 
 {#-
-    The numbers that are bytes, as {condition: SQL of the text}, before the rules of the columns:
-
-    - a decimal: base64 of the number without its point, with the scale of the message's schema, of the value itself
-      (VariableScaleDecimal), or of the column if it declares `from base64`. Oracle's NUMBER without a scale may be in a column of
-      whole numbers: the text of such a value with a scale above 0 has an exponent, which no whole number has.
-    - bits, as the number without a sign that they are.
--#}
-{%- macro _debezium_numbers_of_bytes(columns, dialect) -%}
-    {%- set scale_of_type = spark_cdc._debezium_scale('known.type') -%}
-    {%- set decimals, whole, bits, declared_scales = [], [], [], {} -%}
-    {%- for column in columns -%}
-        {%- if column.family == 'decimal' and column.encoding == 'base64' -%}
-            {%- do declared_scales.update({column.name: column.scale | string}) -%}
-        {%- elif column.encoding is none and dialect != 'cloudcanal' -%}
-            {%- if column.family == 'decimal' -%}
-                {%- do decimals.append(column.name) -%}
-            {%- elif column.family in ['tinyint', 'smallint', 'int', 'bigint'] -%}
-                {%- do whole.append(column.name) -%}
-            {%- endif -%}
-            {%- if column.family in ['decimal', 'bigint'] -%}
-                {%- do bits.append(column.name) -%}
-            {%- endif -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {%- set found, are_encoded, scales, in_text = {}, [], [], [] -%}
-    {%- if declared_scales -%}
-        {%- set is_declared = 'name in (' ~ spark_cdc._literals(declared_scales) ~ ')' -%}
-        {%- set scale = 'map(' ~ spark_cdc._literals(declared_scales.items() | sum(start=())) ~ ')[name]' -%}
-        {%- do are_encoded.append(is_declared ~ ' and not known.is_bare') -%}
-        {#- A scale that contradicts the schema: one of the two is wrong. -#}
-        {%- do scales.append('when ' ~ is_declared ~ ' then case when not known.is_decimal or ' ~ scale_of_type ~ ' = ' ~ scale
-            ~ ' then ' ~ scale ~ ' end') -%}
-        {%- do in_text.append(is_declared) -%}
-    {%- endif -%}
-    {%- if decimals -%}
-        {%- do are_encoded.append('name in (' ~ spark_cdc._literals(decimals) ~ ') and known.is_decimal and not known.is_bare') -%}
-        {%- do scales.append('when known.is_decimal then ' ~ scale_of_type) -%}
-        {%- do in_text.append('known.is_decimal') -%}
-    {%- endif -%}
-    {%- if decimals or whole -%}
-        {%- do are_encoded.append(
-            'name in (' ~ spark_cdc._literals(decimals + whole) ~ ") and startswith(text, '{') and not known.is_decimal"
-        ) -%}
-    {%- endif -%}
-    {%- if are_encoded -%}
-        {%- set scale -%}
-            case
-                {%- for branch in scales %}
-                {{ branch }}
-                {%- endfor %}
-                when text rlike {{ spark_cdc._debezium_own_scale_pattern() }} then get_json_object(text, '$.scale')
-            end
-        {%- endset -%}
-        {%- set own_value = "get_json_object(text, '$.value')" -%}
-        {%- set value = 'if(' ~ in_text | join(' or ') ~ ', text, ' ~ own_value ~ ')' if in_text else own_value -%}
-        {%- set encoded -%}
-            named_struct(
-                'scale', {{ spark_cdc._outdented(scale) | indent(16) }},
-                'digits', hex({{ spark_cdc.decode_binary(value, 'base64') }})
-            )
-        {%- endset -%}
-        {%- do found.update({are_encoded | join('\nor '): spark_cdc._let(
-            'encoded', encoded, spark_cdc._debezium_unscaled('encoded.digits', 'encoded.scale')
-        )}) -%}
-    {%- endif -%}
-    {%- if bits -%}
-        {%- do found.update({
-            'name in (' ~ spark_cdc._literals(bits) ~ ") and known.type = 'io.debezium.data.Bits' and not known.is_bare":
-                spark_cdc._unsigned_integer('text', 'bits')
-        }) -%}
-    {%- endif -%}
-    {{- return(found) -}}
-{%- endmacro -%}
-
-{#-
     A text that is the number, or a number without quotes (the converter's decimal.format=NUMERIC). Without the schema only a number
     that cannot be base64 is certain. CloudCanal's page has texts in its samples and Debezium's schema in its description: a text
     that may be both is not certain.
 -#}
-{%- macro _debezium_plain_decimal(column, dialect) -%}
+{%- macro _debezium_plain_decimal(dialect) -%}
     {%- set is_not_base64 = "text rlike '[.-]' or octet_length(text) % 4 <> 0" -%}
-    {%- if column.encoding -%}
-        {#- Without the schema nothing shows whether a text with a point has quotes: `_debezium_may_have_quotes`. -#}
-        {{- return("case when known.is_bare and not (known.type = '' and contains(text, '.')) then text end") -}}
-    {%- elif dialect == 'cloudcanal' -%}
+    {%- if dialect == 'cloudcanal' -%}
         {{- return(
             'case when ' ~ is_not_base64
             ~ " or not (known.is_decimal or known.type in ('bytes', 'io.debezium.data.Bits')) or known.is_bare then text end"
@@ -427,30 +361,28 @@
     {%- endif -%}
     {%- set number -%}
         case
+            when startswith(text, '{') then known.reading
             when known.type = '' and ({{ is_not_base64 }}) then text
             when known.is_bare then case when known.type not in ('bytes', 'io.debezium.data.Bits') then text end
-            when known.is_no_bytes then text
+            when not (known.is_decimal or known.type in ('', 'bytes', 'io.debezium.data.Bits')) then text
+            when not known.is_bare then known.reading
         end
     {%- endset -%}
     {{- return(number) -}}
 {%- endmacro -%}
 
-{#- Pattern of a VariableScaleDecimal's object: its scale and its base64, each once, and nothing else. -#}
-{%- macro _debezium_own_scale_pattern() -%}
-    {%- set own_scale, digits = '"scale"\\s*+:\\s*+-?[0-9]++\\s*+', '"value"\\s*+:\\s*+"(?:[^"\\\\]++|\\\\.)*+"\\s*+' -%}
-    {{- return("r'^\\{\\s*+(?:" ~ own_scale ~ ',\\s*+' ~ digits ~ '|' ~ digits ~ ',\\s*+' ~ own_scale ~ ")}\\z'") -}}
-{%- endmacro -%}
-
-{#- The digits of a number without its point -> the text of the number: 12 is 12, 12E-2 or 1200. -#}
-{%- macro _debezium_unscaled(digits, scale) -%}
-    {%- set number -%}
-        concat(
-            cast({{ spark_cdc._outdented(spark_cdc._integer_of_digits(digits)) | indent(12) }} as string),
-            case
-                when try_cast({{ scale }} as int) between -38 and 0 then repeat('0', -try_cast({{ scale }} as int))
-                else replace(concat('E-', {{ scale }}), '--', '')
-            end
-        )
+{#-
+    A decimal that the column declares to be base64, with the column's scale. If the schema has another scale, one of the two is
+    wrong. Without the schema nothing shows whether a text with a point has quotes: see `_debezium_may_have_quotes`.
+-#}
+{%- macro _debezium_decimal_from_base64(column) -%}
+    {%- set scale_of_type = spark_cdc._debezium_scale('known.type') -%}
+    {%- set plain -%}
+        case
+            when known.is_bare then case when not (known.type = '' and contains(text, '.')) then text end
+            when not known.is_bare and (not known.is_decimal or {{ scale_of_type }} = '{{ column.scale }}')
+                then {{ spark_cdc._debezium_decimal_of('text', "'" ~ column.scale ~ "'") | indent(16) }}
+        end
     {%- endset -%}
-    {{- return(number) -}}
+    {{- return(plain) -}}
 {%- endmacro -%}

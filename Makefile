@@ -63,7 +63,7 @@ e2e: ## Read real databases through Debezium and Kafka, kill, compare all tables
 lint: setup-dev ## Check Python, SQL and the dbt project
 	@$(BIN)/ruff check .
 	@$(BIN)/dbt --quiet --warn-error parse --no-partial-parse --show-all-deprecations
-	@$(BIN)/sqlfluff lint --disable-progress-bar $(wildcard models tests/dbt)
+	@$(BIN)/sqlfluff lint --processes 2 --disable-progress-bar $(wildcard models tests/dbt)
 
 bench: setup-dev ## Measure speed (ARGS="--help" lists the choices)
 	@missed=0; \

@@ -14,7 +14,7 @@
     {%- set not_read_to_its_end = 'numbers_quoted is null or number_of_messages <> 1 or message is not null and key_names is null' -%}
     {%- set text = spark_cdc._without_long_numbers('value') if fmt.rows.long_numbers else 'value' -%}
     {%- set has_events = header.event or header.beside_event -%}
-    {#- With the event where there is one: Spark analyzes a statement once more for each step that is as deep as this one. -#}
+    {#- The strict reading is as deep as the event. In one step with it, it does not make Spark analyze the statement more often. -#}
     {%- set is_read_with_event = has_events and not header.event_calls_python -%}
     {%- set strict_reading -%}
         -- where a text that is wrong is no JSON

@@ -317,7 +317,7 @@ end
     {%- set payload = names ~ "['payload']" -%}
     {%- set columns -%}
         case
-            when not read.is_read or size(read.key) <> 1 then null
+            when not coalesce(read.is_read and size(read.key) = 1, false) then null
             when map_contains_key({{ names }}, 'payload') and size({{ names }}) = if(map_contains_key({{ names }}, 'schema'), 2, 1)
                 and coalesce(startswith({{ payload }}, '{'), true)
                 then coalesce(from_json({{ payload }}, 'map<string,string>'), map())

@@ -137,8 +137,8 @@
     in_quotes of a format with `plain_text`, for `image` and `before` a map<string,boolean> each: the columns whose text reads as
               a number or `true`, but has quotes in the message; NULL for a column if that is not certain
     readings  of a format with `plain_text`, for `image` and `before` a map<string,string> each: the values in an encoding that the
-              message shows, read; U+FFFD if such a value cannot be read. SQL over `exact`, the list of these two, and over `row`.
-              Only messages that meet the condition `may_have_readings` have them
+              message shows, read; U+FFFD if such a value cannot be read. SQL over `exact`, the list of these two, over `row` and
+              the message's columns. Only messages that meet the condition `may_have_readings` have them
     long_numbers
               true if the format writes numbers of more than 1,000 digits: see `_without_long_numbers`
 -#}

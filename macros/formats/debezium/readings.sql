@@ -5,13 +5,14 @@
 
 {#-
     SQL over `exact`, the row and the row before, and `column_types`: for both a map of column -> the value's reading. The reading
-    of decimals and bits is a number, that of a time of day or of a structured time is as databases write it. It is U+FFFD if the
-    schema names an encoding that the value does not have.
+    of decimals and bits is a number, that of a time of day or of a structured time is as databases write it. It is U+FFFD for
+    decimals, bits and times of day that cannot be read, and for an object that may be a time of day or a text.
 -#}
 {%- macro _debezium_readings() -%}
     {%- set readings -%}
         transform(exact, (texts, place) -> map_filter(
             transform_values(texts, (name, text) -> case
+                when text is null then null
                 when startswith(text, '{') or column_types[name] rlike {{ spark_cdc._debezium_types_of_readings() }}
                     then {{ spark_cdc._debezium_reading() | indent(20) }}
             end),

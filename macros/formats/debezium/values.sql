@@ -258,22 +258,22 @@
 {#-
     The text of bytes has a length that is a multiple of four: other numbers are read whatever their type. Without a schema, a
     text with a character that base64 never has is not bytes; the converter writes that number as `Infinity`. Oracle's NUMBER
-    without a scale may be a whole number, and so may bits.
+    without a scale may be a whole number, and bits may be a bigint.
 -#}
 {%- macro _debezium_plain_number(family, dialect, bigints) -%}
-    {%- set has_readings = family != 'boolean' and dialect != 'cloudcanal' -%}
+    {%- set may_be_encoded = family in ['tinyint', 'smallint', 'int', 'bigint'] and dialect != 'cloudcanal' -%}
     {%- set plain -%}
         case
-            {%- if has_readings %}
+            {%- if may_be_encoded %}
             when startswith(text, '{') then known.reading
+            {%- if bigints %}
+            when name in ({{ spark_cdc._literals(bigints) }}) and known.type = 'io.debezium.data.Bits' and not known.is_bare
+                then known.reading
+            {%- endif %}
             {%- endif %}
             when octet_length(text) % 4 <> 0 or known.is_bare then text
             when known.type = ''{{ " and (text = 'Infinity' or text rlike '[.-]')" if dialect != 'cloudcanal' }} then text
             when not (known.is_decimal or known.type in ('', 'bytes', 'io.debezium.data.Bits')) then text
-            {%- if has_readings and bigints %}
-            when name in ({{ spark_cdc._literals(bigints) }}) and known.type = 'io.debezium.data.Bits' and not known.is_bare
-                then known.reading
-            {%- endif %}
         end
     {%- endset -%}
     {{- return(plain) -}}
@@ -285,10 +285,13 @@
     {%- set epochs = spark_cdc._literals(spark_cdc._debezium_types_of(['milliseconds', 'microseconds', 'nanoseconds'])) -%}
     {%- set local = spark_cdc._clock_of_microseconds(spark_cdc._debezium_microseconds('text', 'known.type')) -%}
     {%- set local = spark_cdc._date_at_midnight(local) if family == 'date' else local -%}
+    {#- The reading of a decimal is no date. -#}
+    {%- set date_of_reading = "case when known.reading rlike r'^" ~ spark_cdc._date_pattern()
+        ~ "(?: 00:00:00[.]0++)?\\z' then left(known.reading, 10) end" -%}
     {%- set plain -%}
         case
             when startswith(text, '{') or startswith(known.type, 'io.debezium.time.Structured')
-                then {{ "regexp_replace(known.reading, r' 00:00:00[.]0++\z', '')" if family == 'date' else 'known.reading' }}
+                then {{ date_of_reading if family == 'date' else 'known.reading' }}
             when known.type in ('io.debezium.time.IsoDate', 'io.debezium.time.IsoTimestamp') then trim(trailing 'Z' from text)
             when known.type in ({{ epochs }}) then cast({{ local | indent(12) }} as string)
             {%- if family == 'date' %}

@@ -92,7 +92,7 @@
     {%- endset -%}
     {#- A message of the operation m, which a program wrote into the log, is of no table. -#}
     {%- set beside_event = dict(
-        spark_cdc._debezium_rows_of_keys(), connector="case when not event.op <=> 'm' then event.source.connector end",
+        rows_of_keys=spark_cdc._debezium_rows_of_keys(), connector="case when not event.op <=> 'm' then event.source.connector end",
         quotes=spark_cdc._debezium_quotes_of_event()
     ) -%}
     {%- if not is_cloudcanal -%}
@@ -354,9 +354,7 @@ end
             text -> {{ spark_cdc._debezium_key('text') | trim | indent(12) }}
         )
     {%- endset -%}
-    {{- return({
-        'rows_of_keys': keys,
-    }) -}}
+    {{- return(keys) -}}
 {%- endmacro -%}
 
 {#- Column -> name of the semantic type, or of the plain type; a decimal's scale follows in parentheses. -#}
@@ -405,7 +403,7 @@ end
     {%- set in_quotes -%}
         array(
             if(event.op = 'd', {{ old_in_quotes }}, quotes[1]),
-            case event.op when 'c' then quotes[3] when 'd' then {{ old_in_quotes }} when 'u' then {{ old_in_quotes }} end
+            case when event.op = 'c' then quotes[3] when event.op in ('d', 'u') then {{ old_in_quotes }} end
         )
     {%- endset -%}
     {#- Flink's writers can be set to leave out nulls. A value that was not sent has a placeholder. -#}

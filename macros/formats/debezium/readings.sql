@@ -31,9 +31,8 @@ or exists(rows, row -> exists(map_values(row.image), text -> startswith(text, '{
 
 {#- Pattern of the types whose values have readings. The names of decimals and structured times go on. -#}
 {%- macro _debezium_types_of_readings() -%}
-    {%- set times = spark_cdc._debezium_types_of(['time_milliseconds', 'time_microseconds', 'time_nanoseconds']) -%}
     {%- set types = ['org.apache.kafka.connect.data.Decimal', 'io.debezium.time.Structured'] -%}
-    {%- for type in ['io.debezium.data.Bits'] + times -%}
+    {%- for type in ['io.debezium.data.Bits'] + spark_cdc._debezium_times_of_day() -%}
         {%- do types.append(type ~ '\\z') -%}
     {%- endfor -%}
     {{- return("r'^(?:" ~ types | join('|') | replace('.', '[.]') ~ ")'") -}}
@@ -51,7 +50,6 @@ or exists(rows, row -> exists(map_values(row.image), text -> startswith(text, '{
     {%- set is_decimal = spark_cdc._debezium_is_decimal(type) -%}
     {%- set milliseconds = spark_cdc._literals(spark_cdc._debezium_types_of(['time_milliseconds'])) -%}
     {%- set microseconds = spark_cdc._literals(spark_cdc._debezium_types_of(['time_microseconds'])) -%}
-    {%- set nanoseconds = spark_cdc._literals(spark_cdc._debezium_types_of(['time_nanoseconds'])) -%}
     {%- set per_second -%}
         case
             when {{ type }} in ({{ milliseconds }}) then 1000L
@@ -61,7 +59,7 @@ or exists(rows, row -> exists(map_values(row.image), text -> startswith(text, '{
     {%- endset -%}
     {%- set reading -%}
         case
-            when {{ type }} in ({{ [milliseconds, microseconds, nanoseconds] | join(', ') }})
+            when {{ type }} in ({{ spark_cdc._literals(spark_cdc._debezium_times_of_day()) }})
                 then coalesce({{ spark_cdc._time_of_day('text', spark_cdc._outdented(per_second) | indent(12)) | indent(16) }}, '\uFFFD')
             when ({{ type }} = 'io.debezium.data.Bits' or {{ is_decimal }})
                 and coalesce({{ spark_cdc._debezium_is_bare('get(row.in_quotes, place)') | indent(16) }}, true)

@@ -9,8 +9,8 @@
     SQL over the `name`, `text` and `place` of a value: a date, a local time, an instant if there is an offset, or a time of day,
     followed by its offset if it has one.
 
-    Without the schema an object with exactly these fields is one. A text that holds such a time of day is no time, so that it
-    can be told apart in a column of texts; it is U+FFFD if nothing shows which of the two it is.
+    Without the schema an object with exactly these fields is one. A time of day in quotes has no reading: a column of texts keeps
+    the text. If the message has both an object and a text under the column's name, the reading is U+FFFD.
 -#}
 {%- macro _debezium_structured_reading(type) -%}
     {%- set in_quotes = 'get(row.in_quotes, place)' -%}

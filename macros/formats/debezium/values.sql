@@ -67,7 +67,7 @@
         {{- return('true') -}}
     {%- endfor -%}
     {%- set types = ['bytes', 'io.debezium.data.Bits', 'org.apache.kafka.connect.data.Decimal']
-        + spark_cdc._debezium_types_of(['time_milliseconds', 'time_microseconds', 'time_nanoseconds']) -%}
+        + spark_cdc._debezium_times_of_day() -%}
     {%- for column in columns -%}
         {%- if column.family in ['timestamp', 'timestamp_ntz'] and column.encoding is none -%}
             {%- do types.extend(spark_cdc._debezium_types_of(['milliseconds', 'microseconds', 'nanoseconds'])) -%}
@@ -189,6 +189,10 @@
     {{- return(types) -}}
 {%- endmacro -%}
 
+{%- macro _debezium_times_of_day() -%}
+    {{- return(spark_cdc._debezium_types_of(['time_milliseconds', 'time_microseconds', 'time_nanoseconds'])) -}}
+{%- endmacro -%}
+
 {#- Microseconds since 1970 of a number whose `type` says its unit; NULL for another type. -#}
 {%- macro _debezium_microseconds(text, type) -%}
     {%- set microseconds -%}
@@ -273,7 +277,7 @@
             {%- endif %}
             when octet_length(text) % 4 <> 0 or known.is_bare then text
             when known.type = ''{{ " and (text = 'Infinity' or text rlike '[.-]')" if dialect != 'cloudcanal' }} then text
-            when not (known.is_decimal or known.type in ('', 'bytes', 'io.debezium.data.Bits')) then text
+            when {{ spark_cdc._debezium_is_no_bytes() }} then text
         end
     {%- endset -%}
     {{- return(plain) -}}
@@ -307,10 +311,7 @@
 
 {#- CloudCanal has Debezium's schema, but its values are texts: digits may be either. -#}
 {%- macro _debezium_plain_string(dialect) -%}
-    {%- set milliseconds = spark_cdc._literals(spark_cdc._debezium_types_of(['time_milliseconds'])) -%}
-    {%- set microseconds = spark_cdc._literals(spark_cdc._debezium_types_of(['time_microseconds'])) -%}
-    {%- set nanoseconds = spark_cdc._literals(spark_cdc._debezium_types_of(['time_nanoseconds'])) -%}
-    {%- set times = [milliseconds, microseconds, nanoseconds] | join(', ') -%}
+    {%- set times = spark_cdc._literals(spark_cdc._debezium_times_of_day()) -%}
     {%- if dialect == 'cloudcanal' -%}
         {{- return('case when not known.type in (' ~ times ~ ") or contains(text, ':') then text end") -}}
     {%- endif -%}
@@ -331,6 +332,11 @@
 {#- The scale follows the name in parentheses. -#}
 {%- macro _debezium_is_decimal(type) -%}
     {{- return('startswith(' ~ type ~ ", 'org.apache.kafka.connect.data.Decimal')") -}}
+{%- endmacro -%}
+
+{#- The schema names a type whose values are no bytes. -#}
+{%- macro _debezium_is_no_bytes() -%}
+    {{- return("not (known.is_decimal or known.type in ('', 'bytes', 'io.debezium.data.Bits'))") -}}
 {%- endmacro -%}
 
 {%- macro _debezium_scale(type) -%}
@@ -367,8 +373,8 @@
             when startswith(text, '{') then known.reading
             when known.type = '' and ({{ is_not_base64 }}) then text
             when known.is_bare then case when known.type not in ('bytes', 'io.debezium.data.Bits') then text end
-            when not (known.is_decimal or known.type in ('', 'bytes', 'io.debezium.data.Bits')) then text
-            when not known.is_bare then known.reading
+            when {{ spark_cdc._debezium_is_no_bytes() }} then text
+            else known.reading
         end
     {%- endset -%}
     {{- return(number) -}}

@@ -43,7 +43,7 @@ ansi: setup-dev ## Tell it with Spark's ANSI mode on, which dbt-spark turns off 
 	@SPARK_CDC_ANSI=1 $(BIN)/pytest tests/integration tests/operations tests/convergence
 
 spark40: setup-dev ## Read all golden cases on Spark 4.0, which is downloaded (half a gigabyte)
-	@test -x .spark40/bin/pytest || { $(BIN)/python -m venv .spark40 && .spark40/bin/pip install -q -e '.[dts,mongodb,worker]' \
+	@test -x .spark40/bin/pytest || { $(BIN)/python -m venv .spark40 && .spark40/bin/pip install -q -e '.[dts,mongodb,ddl,worker]' \
 		'pyspark==4.0.*' 'pandas<3' hypothesis pytest pytest-xdist pyyaml; }
 	@.spark40/bin/pytest tests/python/test_golden.py tests/python/test_functions.py tests/python/test_document_functions.py
 

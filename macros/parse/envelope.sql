@@ -11,7 +11,7 @@
     {%- set header = fmt.header -%}
     {%- set document = header.document -%}
     {%- set schema = fmt.schema_without_types if 'column_types' in leaves_out else fmt.schema -%}
-    {%- set not_read_to_its_end = 'numbers_quoted is null or number_of_messages <> 1 or message is not null and key_names is null' -%}
+    {%- set not_read_to_its_end = 'numbers_quoted is null or key_names is null' -%}
     {%- set text = spark_cdc._without_long_numbers('value') if fmt.rows.long_numbers else 'value' -%}
     {%- set has_events = header.event or header.beside_event -%}
     {#- The strict reading is as deep as the event. In one step with it, it does not make Spark analyze the statement more often. -#}
@@ -61,9 +61,8 @@ documents as (
         {%- endif %}
         parsed.document.numbers_quoted as numbers_quoted,
         parsed.document.not_as_declared as not_as_declared,
-        coalesce(size(parsed.document.message), -1) as number_of_messages,
-        get(parsed.document.message, 0) as message,
-        parsed.key_names as key_names
+        parsed.document.message as message,
+        {{ spark_cdc._names_of_whole_object('parsed.names_and_mark') | trim | indent(8) }} as key_names
         {%- if header.nested %},
         parsed.nested_key_names as nested_key_names
         {%- endif %}
@@ -71,7 +70,7 @@ documents as (
     -- explode, so that the parse is not repeated for each field that is read
     lateral view explode(array(named_struct(
         'document', {{ spark_cdc._parsed(fmt, schema) | trim | indent(8) }},
-        'key_names', json_object_keys({{ text }})
+        'names_and_mark', {{ spark_cdc._names_and_mark(text) | trim | indent(8) }}
         {%- if header.nested %},
         'nested_key_names', {{ header.nested }}
         {%- endif %}
@@ -133,7 +132,6 @@ message_faults as (
             when value is null then {{ header.error_of_null or 'null' }}
             when {{ not_read_to_its_end }}
                 then {{ spark_cdc._unreadable_reason('value') | trim | indent(16) }}
-            when message is null then {{ spark_cdc._error('not_an_object', 'the message is null') }}
             when {{ spark_cdc._names_twice('key_names') }}
                 then {{ spark_cdc._name_twice_error('key_names', 'the message') | indent(16) }}
             {%- if header.nested %}

@@ -1,10 +1,9 @@
 {#- Reading one JSON message, strictly, with Spark's built-in from_json. -#}
 
 {#-
-    from_json over the message inside an object of our own, for three reasons that were measured on Spark 4.1:
-    - from_json silently drops text after the message ("{...} {...}", "{...}]"). Such a text breaks the wrapper, or makes
-      `message` a list of more than one.
-    - `numbers_quoted` is the wrapper's last field, so it is null exactly if the text could not be read to its end.
+    from_json over the message inside an object of our own, for two reasons that were measured on Spark 4.1:
+    - `numbers_quoted` is the wrapper's last field, so it is null exactly if the text could not be read to its end. Text after
+      the message breaks the wrapper ("{...} {...}", "{...}]"), or is a field of it: `_names_and_mark` finds that.
     - A field of another shape than declared leaves its text in `not_as_declared`.
 
     Spark would replace bytes that are not UTF-8 by U+FFFD: such a message is not read at all.
@@ -19,14 +18,14 @@ from_json(
         {%- if not fmt.rows.exact %}
         when {{ spark_cdc._may_hold_fractions('value') }}
             then concat(
-                '{"message":[',
+                '{"message":',
                 {{ spark_cdc._quote_numbers('value') | trim | indent(16) }},
-                '],"numbers_quoted":true}'
+                ',"numbers_quoted":true}'
             )
         {%- endif %}
-        else concat('{"message":[', value, '],"numbers_quoted":false}')
+        else concat('{"message":', value, ',"numbers_quoted":false}')
     end,
-    'message array<{{ schema }}>, numbers_quoted boolean, not_as_declared string',
+    'message {{ schema }}, numbers_quoted boolean, not_as_declared string',
     map(
         'columnNameOfCorruptRecord', 'not_as_declared',
         'allowSingleQuotes', 'false',
@@ -38,4 +37,41 @@ from_json(
 {#- The keys of an object inside the message, repeated keys included: from_json silently keeps the last of two. -#}
 {%- macro _keys_of(name, text='value') -%}
     {{- return('map_keys(from_json(' ~ text ~ ", '" ~ name ~ " map<string,string>')." ~ name ~ ')') -}}
+{%- endmacro -%}
+
+{#-
+    The names of the fields of a JSON object, repeated ones included, and after them the mark: the name of a field that is put
+    in front of the text's last bracket. The mark is among the names only if this bracket ends the object, so without it the
+    object ends sooner: from_json would read `{...},"a":{}` as `{...}`. No text contains its own mark, because each byte of the
+    text changes it.
+-#}
+{%- macro _names_and_mark(text, marked='value') -%}
+    {%- set blanks = "trim(trailing ' \\t\\r\\n' from " -%}
+    {%- set object = blanks ~ text ~ ')' -%}
+    {%- set fields = 'left(' ~ object ~ ', length(' ~ object ~ ') - 1)' -%}
+json_object_keys(concat(
+    {{ fields }},
+    if(endswith({{ blanks }}{{ fields }}), '{'), '"', ',"'),
+    {{ spark_cdc._mark(marked) }},
+    '":0}'
+))
+{%- endmacro -%}
+
+{%- macro _mark(text) -%}
+    {{- return('cast(xxhash64(' ~ text ~ ') as string)') -}}
+{%- endmacro -%}
+
+{#- The names alone; NULL if the text does not end with its object. -#}
+{%- macro _names_of_whole_object(names_and_mark) -%}
+case
+    when element_at({{ names_and_mark }}, -1) = {{ spark_cdc._mark('value') }}
+        then slice({{ names_and_mark }}, 1, size({{ names_and_mark }}) - 1)
+end
+{%- endmacro -%}
+
+{%- macro _ends_with_its_object(text) -%}
+element_at(
+    {{ spark_cdc._names_and_mark(text, marked=text) | indent(4) }},
+    -1
+) = {{ spark_cdc._mark(text) }}
 {%- endmacro -%}

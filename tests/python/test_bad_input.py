@@ -185,6 +185,10 @@ def of_any_format(format_name: str) -> Iterator[Bad]:
         " null",
         "\n" + good,
         "," + good,
+        # These close the list that the reader puts around a message, and open another one.
+        '],"a":[0',
+        '],"a":[{}',
+        '],"message":[' + good,
     ):
         yield Bad(f"text after: {text[:9]}", utf8(good + text), error("text_after_message"))
     yield Bad("space after", utf8(good + " \n"), GOOD)
@@ -223,6 +227,8 @@ def of_any_image(format_name: str) -> Iterator[Bad]:
         "short escape": r'"id":"\u12"',
     }.items():
         yield Bad(name, utf8(template % image), error("broken_json", NO_ROW[format_name]))
+    ends_too_soon = template % '"id":"1"}}],"a":[{"b":{"id":"2"'
+    yield Bad("row and message end too soon", utf8(ends_too_soon), error("broken_json", "text_after_message"))
     yield Bad("invalid UTF-8", utf8(template % '"id":"?"').replace(b"?", b"\xff\xfe"), error("invalid_utf8"))
     yield Bad("overlong UTF-8", utf8(template % '"id":"?"').replace(b"?", b"\xc0\xaf"), error("invalid_utf8"))
     yield Bad("GBK bytes", (template % '"id":"汉字"').encode("gbk"), error("invalid_utf8"))
@@ -726,6 +732,7 @@ def of_any_document(format_name: str) -> Iterator[Bad]:
         "comma at the end": '"id":"1",',
         "comment": '"id":"1"/* key */',
         "upper case literal": '"id":TRUE',
+        "a row that ends too soon": '"id":"1"}],"a":[{"id":"2"',
         "bad escape": r'"id":"\x41"',
         "lone surrogate": r'"id":"\ud800"',
         "key twice": '"id":"1","id":"2"',

@@ -302,32 +302,32 @@ end
     {%- set read -%}
         from_json(
             concat(
-                '{"key":[',
+                '{"key":',
                 case
                     when {{ may_be_rewritten }} then {{ spark_cdc._quote_numbers(text) | trim | indent(20) }}
                     else {{ text }}
                 end,
-                '],"is_read":true}'
+                ',"is_read":true}'
             ),
-            'key array<map<string,string>>, is_read boolean',
+            'key map<string,string>, is_read boolean',
             map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false')
         )
     {%- endset -%}
-    {%- set names = 'get(read.key, 0)' -%}
-    {%- set payload = names ~ "['payload']" -%}
+    {%- set payload = "read.key['payload']" -%}
     {%- set columns -%}
         case
-            when not coalesce(read.is_read and size(read.key) = 1, false) then null
-            when map_contains_key({{ names }}, 'payload') and size({{ names }}) = if(map_contains_key({{ names }}, 'schema'), 2, 1)
+            when not coalesce(read.is_read, false) then null
+            when map_contains_key(read.key, 'payload') and size(read.key) = if(map_contains_key(read.key, 'schema'), 2, 1)
                 and coalesce(startswith({{ payload }}, '{'), true)
                 then coalesce(from_json({{ payload }}, 'map<string,string>'), map())
-            else {{ names }}
+            else read.key
         end
     {%- endset -%}
     {%- set exact_columns = 'if(' ~ may_be_rewritten ~ ', ' ~ spark_cdc._unquoted_image('columns') ~ ', columns)' -%}
 case
     when {{ spark_cdc._has_lone_surrogate(text) }} then null
-    else {{ spark_cdc._let('read', read, spark_cdc._let('columns', columns, exact_columns)) | indent(4) }}
+    when {{ spark_cdc._ends_with_its_object(text) | indent(4) }}
+        then {{ spark_cdc._let('read', read, spark_cdc._let('columns', columns, exact_columns)) | indent(8) }}
 end
 {%- endmacro -%}
 

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -39,16 +40,29 @@ def main(argv: list[str] | None = None) -> None:
 
     install_packages(purpose)
     java = require_java()
-    fetched = subprocess.run([PYTHON, ROOT / "tools" / "setup_jars.py", JARS, asked], check=False)
+    (ROOT / os.environ.get("SPARK_CDC_LAKE", ".lake")).mkdir(parents=True, exist_ok=True)
+    JARS.mkdir(exist_ok=True)
+    # Side by side: the jars wait for the network, the archive computes.
+    with ThreadPoolExecutor() as working:
+        begun = [working.submit(fetch_jars, asked), working.submit(offer_servers, asked)]
+        if purpose == "test":
+            begun.append(working.submit(archive_java_classes, java))
+    for done in begun:
+        done.result()
+
+
+def fetch_jars(purpose: str) -> None:
+    fetched = subprocess.run([PYTHON, ROOT / "tools" / "setup_jars.py", JARS, purpose], check=False)
     if fetched.returncode:  # it has said why
         sys.exit(fetched.returncode)
-    (ROOT / os.environ.get("SPARK_CDC_LAKE", ".lake")).mkdir(parents=True, exist_ok=True)
-    if purpose == "test":
-        archive_java_classes(java)
-    if asked == "test" and os.environ.get("CI") == "true":
+
+
+def offer_servers(purpose: str) -> None:
+    """One after the other, because apt-get runs alone."""
+    if purpose == "test" and os.environ.get("CI") == "true":
         offer_chromium()
         offer_databases("postgresql")
-    if asked == "e2e":
+    if purpose == "e2e":
         offer_databases("postgresql", "mariadb-server-core")
         offer_mysql()
 

@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
@@ -83,10 +84,16 @@ OF_SPARK = (
 
 def main(argv: list[str] | None = None) -> None:
     arguments = sys.argv[1:] if argv is None else argv
-    folder, purpose = (*arguments, *(".jars", "demo")[len(arguments) :])
-    fetch(Path(folder).resolve(), JARS[purpose])
-    for name, (jars, wanted) in FOLDERS[purpose].items():
-        fetch_with_all(Path(folder).resolve() / name, jars, wanted)
+    name, purpose = (*arguments, *(".jars", "demo")[len(arguments) :])
+    folder = Path(name).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    # Side by side: most of it is waiting for the network and for Java to start.
+    with ThreadPoolExecutor() as fetching:
+        begun = [fetching.submit(fetch, folder, JARS[purpose])]
+        for part, (jars, wanted) in FOLDERS[purpose].items():
+            begun.append(fetching.submit(fetch_with_all, folder / part, jars, wanted))
+    for done in begun:
+        done.result()
 
 
 def fetch(folder: Path, jars: dict[str, str]) -> None:
@@ -96,7 +103,6 @@ def fetch(folder: Path, jars: dict[str, str]) -> None:
     if not missing:
         return
     print(f"Fetching {len(missing)} Spark jars into {folder.name} (70 MB at most, once) ...", flush=True)
-    folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".fetch-") as scratch:
         output = resolve(list(missing), Path(scratch))
         for jar, path in missing.items():

@@ -28,7 +28,7 @@ demo: setup ## Build the worked example, print its tables, write the docs page
 test: lint ## Lint, then run all tests, in two processes
 	@$(BIN)/pytest -n 2
 
-test-fast: setup-dev ## Run the tests that need no Spark and no dbt run: about a minute
+test-fast: setup-dev ## Run the tests that need no Spark and no dbt run: less than a minute
 	@$(BIN)/pytest -q -m "not dbt and not spark"
 
 converge: setup-dev ## Put many more random logs into tables in random batches (LOGS=1000 SEED=...)

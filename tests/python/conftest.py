@@ -93,3 +93,17 @@ def _far_from_utc(spark: SparkSession, ansi: bool) -> SparkSession:
     session.conf.set("spark.sql.shuffle.partitions", "1")
     session.conf.set("spark.sql.session.timeZone", "America/St_Johns")
     return session
+
+
+@pytest.fixture(autouse=True)
+def _must_be_marked_if_it_starts_spark(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`make test-fast` leaves out what starts Spark, and can only see the marks."""
+    if any(request.node.get_closest_marker(name) for name in ("spark", "dbt")):
+        return
+
+    def not_marked(_: object) -> None:
+        pytest.fail("the test starts Spark: mark it with @pytest.mark.spark")
+
+    monkeypatch.setattr("pyspark.sql.SparkSession.Builder.getOrCreate", not_marked)

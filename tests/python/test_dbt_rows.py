@@ -11,6 +11,7 @@ import pytest
 import yaml
 from dbt_spark_cdc.dbt_rows import DbtError, DbtProject, sentence
 
+pytestmark = pytest.mark.dbt
 SETTINGS = {
     "spark.sql.catalogImplementation": "in-memory",
     "spark.driver.host": "localhost",

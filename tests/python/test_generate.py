@@ -691,6 +691,7 @@ def test_the_type_of_a_route_counts(project: Path) -> None:
     assert merged(found, its("string", False, DOES_NOT_FIT), []).tables[0].columns[0].type == "date"
 
 
+@pytest.mark.spark
 def test_the_kafka_key_of_maxwell_names_the_key(project: Path) -> None:
     """By default its messages do not."""
     line = {
@@ -704,6 +705,7 @@ def test_the_kafka_key_of_maxwell_names_the_key(project: Path) -> None:
     assert "key=['visit', 'no']" in changes
 
 
+@pytest.mark.spark
 def test_decimals_of_debezium_without_a_schema_are_said(project: Path) -> None:
     """Their texts are base64, so they get the type string, and a comment that says what they may be."""
     source = '"source":{"connector":"mysql","db":"erp","table":"invoices","file":"b.1","pos":%s}'
@@ -732,6 +734,7 @@ def test_decimals_of_debezium_without_a_schema_are_said(project: Path) -> None:
     assert again.exit_code == 0 and "base64" not in again.stderr, again.output
 
 
+@pytest.mark.spark
 def test_types_that_a_schema_names(project: Path) -> None:
     """A time of day is read as one, and a date that holds an infinity, so a number, is said."""
     fields = [
@@ -759,6 +762,7 @@ def test_types_that_a_schema_names(project: Path) -> None:
     assert "'at': 'string'" in changes and "'on': 'bigint'" in changes
 
 
+@pytest.mark.spark
 def test_a_few_values_that_make_a_column_a_text_are_said(project: Path) -> None:
     """One odd value of twenty: the column takes it, and whoever ran the command learns what the others are."""
     text = '{"database":"shop","table":"items","type":"insert","ts":1,"xid":1,"xoffset":%d,"data":%s,"primary_key_columns":["id"]}'
@@ -1380,6 +1384,7 @@ def test_the_models_read_a_landing_model_in_place_of_a_source(project: Path) -> 
     ]
 
 
+@pytest.mark.spark
 def test_topics_of_several_formats_get_a_messages_model_each(project: Path, tmp_path: Path) -> None:
     """A table that comes in both, as while a source changes its producer, gets models of two names."""
     file = tmp_path / "shop.jsonl"
@@ -1440,6 +1445,7 @@ def one_of_each(**values: str) -> str:
     )
 
 
+@pytest.mark.spark
 def test_a_source_of_one_format_gets_a_second_one(project: Path, tmp_path: Path) -> None:
     """Its messages model read all topics; now it reads its own."""
     file = tmp_path / "shop.jsonl"
@@ -1454,6 +1460,7 @@ def test_a_source_of_one_format_gets_a_second_one(project: Path, tmp_path: Path)
     assert run(project, file, "--source", "shop", "--check").exit_code == 0
 
 
+@pytest.mark.spark
 def test_broken_lines_of_files_are_read_by_one_of_several_models(project: Path, tmp_path: Path) -> None:
     """Such a line has its file's path in place of a topic."""
     landing(project, "{{ spark_cdc.file_messages(path='captured') }}")
@@ -1469,6 +1476,7 @@ def test_broken_lines_of_files_are_read_by_one_of_several_models(project: Path, 
     assert run(project, file, "--source", "shop", "--landing", "raw_shop", "--check").exit_code == 0
 
 
+@pytest.mark.spark
 def test_the_topics_of_a_source_are_those_that_were_asked_for(project: Path, tmp_path: Path) -> None:
     file = tmp_path / "shop.jsonl"
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.dbt
 FILES = {
     # The most tempting name of a profile: it turns nothing of ours on.
     "dbt_project.yml": "name: shop\nversion: 1.0.0\nprofile: spark_cdc\n",

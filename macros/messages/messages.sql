@@ -33,6 +33,7 @@
     }) -%}
     {%- do spark_cdc._require_spark('messages') -%}
     {%- do spark_cdc._refuse_append_of_other_arguments('messages') -%}
+    {%- do spark_cdc._refuse_append_to_other_rows() -%}
     {%- do spark_cdc._require_raw_table('messages', relation, raw_columns) -%}
     {%- if spark_cdc._is_run() and spark_cdc._is_full_refresh() -%}
         {%- do spark_cdc._refuse_history_loss(
@@ -113,4 +114,22 @@ left join topics_read on message_rows.topic <=> topics_read.topic
         ['topic', 'partition', 'offset', 'timestamp', 'key', 'value', 'headers', 'kind']
         + spark_cdc._header_columns() | list + ['error', 'rows', 'loaded_at']
     ) -}}
+{%- endmacro -%}
+
+{#- The rows that another version of this package wrote may have other fields. Spark's own error would print the types of both. -#}
+{%- macro _refuse_append_to_other_rows() -%}
+    {%- if spark_cdc._is_run() and spark_cdc._is_incremental_run() -%}
+        {%- set fields = [] -%}
+        {%- for name, type in spark_cdc._row_fields().items() -%}
+            {%- do fields.append(name ~ ':' ~ type) -%}
+        {%- endfor -%}
+        {#- `describe` would shorten the type where spark.sql.debug.maxToStringFields says so. -#}
+        {%- set type = run_query('select typeof(any_value(rows)) from ' ~ this ~ ' where false').rows[0][0] -%}
+        {%- if type != 'array<struct<' ~ fields | join(',') ~ '>>' -%}
+            {%- do exceptions.raise_compiler_error(
+                'spark_cdc.messages: the rows in ' ~ this ~ ' are of another version of this package and have other fields. '
+                ~ 'Rebuild it and all that is downstream: dbt run --full-refresh --select ' ~ model.name ~ '+'
+            ) -%}
+        {%- endif -%}
+    {%- endif -%}
 {%- endmacro -%}

@@ -62,7 +62,7 @@ documents as (
         parsed.document.numbers_quoted as numbers_quoted,
         parsed.document.not_as_declared as not_as_declared,
         parsed.document.message as message,
-        {{ spark_cdc._names_of_whole_object('parsed.names_and_mark') | trim | indent(8) }} as key_names
+        {{ spark_cdc._names_of_whole_object(text, 'parsed.names_and_mark') | trim | indent(8) }} as key_names
         {%- if header.nested %},
         parsed.nested_key_names as nested_key_names
         {%- endif %}

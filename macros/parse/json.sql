@@ -42,36 +42,42 @@ from_json(
 {#-
     The names of the fields of a JSON object, repeated ones included, and after them the mark: the name of a field that is put
     in front of the text's last bracket. The mark is among the names only if this bracket ends the object, so without it the
-    object ends sooner: from_json would read `{...},"a":{}` as `{...}`. No text contains its own mark, because each byte of the
-    text changes it.
+    object ends sooner: from_json would read `{...},"a":{}` as `{...}`.
 -#}
-{%- macro _names_and_mark(text, marked='value') -%}
-    {%- set blanks = "trim(trailing ' \\t\\r\\n' from " -%}
-    {%- set object = blanks ~ text ~ ')' -%}
-    {%- set fields = 'left(' ~ object ~ ', length(' ~ object ~ ') - 1)' -%}
+{%- macro _names_and_mark(text) -%}
+    {%- set object = 'if(endswith(' ~ text ~ ", '}'), " ~ text ~ ", trim(trailing ' \\t\\r\\n' from " ~ text ~ '))' -%}
+    {%- set is_empty = 'octet_length(' ~ text ~ ') < 100 and ' ~ text ~ " rlike r'^\\s*+\\{\\s*+\\}'" -%}
 json_object_keys(concat(
-    {{ fields }},
-    if(endswith({{ blanks }}{{ fields }}), '{'), '"', ',"'),
-    {{ spark_cdc._mark(marked) }},
-    '":0}'
+    -- bytes, because Spark counts characters slowly
+    cast(left(cast({{ object }} as binary), octet_length({{ object }}) - 1) as string),
+    if({{ is_empty }}, '"', ',"'),
+    '{{ spark_cdc._mark() }}":0}'
 ))
 {%- endmacro -%}
 
-{%- macro _mark(text) -%}
-    {{- return('cast(xxhash64(' ~ text ~ ') as string)') -}}
+{#- Always the same name: Spark's parser keeps each new name for good. -#}
+{%- macro _mark() -%}
+    {{- return('spark_cdc: the object ends here') -}}
+{%- endmacro -%}
+
+{#-
+    True if the text ends with its object. A text that has the mark itself does not count; it is read once more only if it may
+    have it.
+-#}
+{%- macro _ends_with_its_object(text, names_and_mark) -%}
+    {%- set mark = "'" ~ spark_cdc._mark() ~ "'" -%}
+element_at({{ names_and_mark }}, -1) = {{ mark }}
+    and not if(
+        contains({{ text }}, '\\u') or contains({{ text }}, {{ mark }}),
+        array_contains(json_object_keys({{ text }}), {{ mark }}),
+        false
+    )
 {%- endmacro -%}
 
 {#- The names alone; NULL if the text does not end with its object. -#}
-{%- macro _names_of_whole_object(names_and_mark) -%}
+{%- macro _names_of_whole_object(text, names_and_mark) -%}
 case
-    when element_at({{ names_and_mark }}, -1) = {{ spark_cdc._mark('value') }}
+    when {{ spark_cdc._ends_with_its_object(text, names_and_mark) }}
         then slice({{ names_and_mark }}, 1, size({{ names_and_mark }}) - 1)
 end
-{%- endmacro -%}
-
-{%- macro _ends_with_its_object(text) -%}
-element_at(
-    {{ spark_cdc._names_and_mark(text, marked=text) | indent(4) }},
-    -1
-) = {{ spark_cdc._mark(text) }}
 {%- endmacro -%}

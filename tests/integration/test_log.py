@@ -362,3 +362,17 @@ def test_two_messages_of_one_run_at_one_offset(project: Project, lake: Lake, sou
         f"select id, _cdc_error.code from {SCHEMA}.contracted where id > 4 or _cdc_error is not null"
     )
     assert {tuple(row.values()) for row in found} == {(5, None), (None, "offset_reused"), (7, None)}
+
+
+def test_rows_of_another_version_are_not_mixed(project: Project, lake: Lake, source: Source) -> None:
+    """A run with nothing new says it, too: the views over the messages would fail."""
+    lake.spark.sql(f"alter table {SCHEMA}.messages drop column rows.element.readings")
+    for _ in range(2):
+        run = project.dbt("run", "--select", "messages")
+        assert (
+            f"spark_cdc.messages: the rows in {SCHEMA}.messages are of another version of this package and have other fields. "
+            "Rebuild it and all that is downstream: dbt run --full-refresh --select messages+"
+        ) in run.messages["messages"]
+        source.land(source.things.insert(6, {"id": 8, "name": "unread"}))
+    project.run("--full-refresh", "--select", "messages")
+    project.run("--select", "messages")

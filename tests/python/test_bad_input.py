@@ -191,6 +191,12 @@ def of_any_format(format_name: str) -> Iterator[Bad]:
         '],"message":[' + good,
     ):
         yield Bad(f"text after: {text[:9]}", utf8(good + text), error("text_after_message"))
+    # The mark that the reader puts in front of the last bracket.
+    for mark in ("spark_cdc: the object ends here", r"spark_cdc: the object ends her\u0065"):
+        marked = f'{good[:-1]},"{mark}":0}}'
+        yield Bad(f"{mark} in it", utf8(marked + '],"a":[{}'), error("text_after_message"))
+        yield Bad(f"{mark} in it alone", utf8(marked), error("text_after_message", "duplicate_key"))
+    yield Bad("an empty object and blanks", b"\t{ \r\n\t}\n", error("wrong_format"))
     yield Bad("space after", utf8(good + " \n"), GOOD)
     yield Bad("space before", utf8("\n\t " + good), GOOD)
     yield Bad("after a schema id", b"\0\0\0\xc8\xff" + utf8(good), GOOD)

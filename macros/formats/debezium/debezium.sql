@@ -326,7 +326,7 @@ end
     {%- set exact_columns = 'if(' ~ may_be_rewritten ~ ', ' ~ spark_cdc._unquoted_image('columns') ~ ', columns)' -%}
 case
     when {{ spark_cdc._has_lone_surrogate(text) }} then null
-    when {{ spark_cdc._ends_with_its_object(text) | indent(4) }}
+    when {{ spark_cdc._ends_with_its_object(text, spark_cdc._names_and_mark(text)) | indent(4) }}
         then {{ spark_cdc._let('read', read, spark_cdc._let('columns', columns, exact_columns)) | indent(8) }}
 end
 {%- endmacro -%}

@@ -12,7 +12,6 @@
     {%- set document = header.document -%}
     {%- set schema = fmt.schema_without_types if 'column_types' in leaves_out else fmt.schema -%}
     {%- set not_read_to_its_end = 'numbers_quoted is null or key_names is null' -%}
-    {%- set text = spark_cdc._without_long_numbers('value') if fmt.rows.long_numbers else 'value' -%}
     {%- set has_events = header.event or header.beside_event -%}
     {#- The strict reading is as deep as the event. In one step with it, it does not make Spark analyze the statement more often. -#}
     {%- set is_read_with_event = has_events and not header.event_calls_python -%}
@@ -62,7 +61,7 @@ documents as (
         parsed.document.numbers_quoted as numbers_quoted,
         parsed.document.not_as_declared as not_as_declared,
         parsed.document.message as message,
-        {{ spark_cdc._names_of_whole_object(text, 'parsed.names_and_mark') | trim | indent(8) }} as key_names
+        {{ spark_cdc._names_of_whole_object('value', 'parsed.names_and_mark', fmt.rows.long_numbers) | trim | indent(8) }} as key_names
         {%- if header.nested %},
         parsed.nested_key_names as nested_key_names
         {%- endif %}
@@ -70,7 +69,7 @@ documents as (
     -- explode, so that the parse is not repeated for each field that is read
     lateral view explode(array(named_struct(
         'document', {{ spark_cdc._parsed(fmt, schema) | trim | indent(8) }},
-        'names_and_mark', {{ spark_cdc._names_and_mark(text) | trim | indent(8) }}
+        'names_and_mark', {{ spark_cdc._names_and_mark('value', fmt.rows.long_numbers) | trim | indent(8) }}
         {%- if header.nested %},
         'nested_key_names', {{ header.nested }}
         {%- endif %}

@@ -106,6 +106,7 @@ case
         strict_reading.bytes,
         if(strict_reading.piece = '{', ': {{ around.another_object }}', ': {{ around.trailing_text }}')
     )
+    when not strict_reading.stops then 'the end of the message is not certain'
     else '{{ around.trailing_text }}'
 end
 {%- endmacro -%}

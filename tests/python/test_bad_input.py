@@ -185,7 +185,11 @@ def of_any_format(format_name: str) -> Iterator[Bad]:
         " null",
         "\n" + good,
         "," + good,
-        # These close the list that the reader puts around a message, and open another one.
+        # Fields of the object that the reader puts around a message, or of a list in it.
+        ',"a":{}',
+        ',"a":0',
+        ',"message":' + good,
+        ',"numbers_quoted":true',
         '],"a":[0',
         '],"a":[{}',
         '],"message":[' + good,
@@ -195,7 +199,13 @@ def of_any_format(format_name: str) -> Iterator[Bad]:
     for mark in ("spark_cdc: the object ends here", r"spark_cdc: the object ends her\u0065"):
         marked = f'{good[:-1]},"{mark}":0}}'
         yield Bad(f"{mark} in it", utf8(marked + '],"a":[{}'), error("text_after_message"))
-        yield Bad(f"{mark} in it alone", utf8(marked), error("text_after_message", "duplicate_key"))
+        yield Bad(f"{mark} in it alone", utf8(marked), error("text_after_message"))
+    for end in ("]", "x", '"', "1", ","):
+        yield Bad(
+            f"{end} for the last bracket", utf8(good[:-1] + end), error("broken_json", NO_ROW[format_name])
+        )
+    for text in ("{}}", "{}{}", "{},{}", "{} }"):
+        yield Bad(f"after an empty object: {text}", utf8(text), error("text_after_message"))
     yield Bad("an empty object and blanks", b"\t{ \r\n\t}\n", error("wrong_format"))
     yield Bad("space after", utf8(good + " \n"), GOOD)
     yield Bad("space before", utf8("\n\t " + good), GOOD)

@@ -259,8 +259,8 @@ def test_an_old_key_ends_before_the_rows_of_its_message() -> None:
         ),
         (
             Read(None, True),
-            "the table's row has a later position; it is late-arriving: the table keeps its row, and a history table "
-            "gets the version\n",
+            "the table's row has a later position; it is late-arriving: a history table gets a version, the row at most "
+            "values that it lacks\n",
         ),
     ],
 )

@@ -309,14 +309,14 @@ end
                 end,
                 ',"is_read":true}'
             ),
-            'key map<string,string>, is_read boolean',
-            map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false')
+            'key map<string,string>, is_read boolean, broken string',
+            map('columnNameOfCorruptRecord', 'broken', 'allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false')
         )
     {%- endset -%}
     {%- set payload = "read.key['payload']" -%}
     {%- set columns -%}
         case
-            when not coalesce(read.is_read, false) then null
+            when not coalesce(read.is_read and read.broken is null, false) then null
             when map_contains_key(read.key, 'payload') and size(read.key) = if(map_contains_key(read.key, 'schema'), 2, 1)
                 and coalesce(startswith({{ payload }}, '{'), true)
                 then coalesce(from_json({{ payload }}, 'map<string,string>'), map())

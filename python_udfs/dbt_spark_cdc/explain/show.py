@@ -217,7 +217,7 @@ def _end_of(effect: dict[str, Any]) -> str:
     if effect["state"] == "older" and effect["read_at"] is not None:
         return f"; the message was read at {effect['read_at']}"
     if effect["state"] == "older" and effect["is_late"]:
-        return "; it is late-arriving: the table keeps its row, and a history table gets the version"
+        return "; it is late-arriving: a history table gets a version, the row at most values that it lacks"
     if effect["state"] == "no_row":
         return "; the row is added" + (", marked as deleted" if effect["is_delete"] else "")
     if effect["state"] == "newer" and effect["is_delete"]:

@@ -224,7 +224,9 @@ typed_changes as (
 
 {#- The branch of a CASE for a row with an operation column of another tool that is not `declared`. -#}
 {%- macro _when_op_column_of_others(declared) -%}
-    {%- set names = 'array_except(op_columns_of_others, cast(array(' ~ spark_cdc._literals(declared) ~ ') as array<string>))' -%}
+    {#- A name that the format leaves out of its rows is no column, also if it is declared. -#}
+    {%- set columns = 'array_intersect(map_keys(image), cast(array(' ~ spark_cdc._literals(declared) ~ ') as array<string>))' -%}
+    {%- set names = 'array_except(op_columns_of_others, ' ~ columns ~ ')' -%}
     {%- set detail = 'concat(array_join(' ~ names ~ ", ', '), ': an operation column of another tool; declare it if it is a column of "
         ~ "the table')" -%}
     {{- return('when size(' ~ names ~ ') > 0 then ' ~ spark_cdc._error_of('unexpected_structure', detail)) -}}

@@ -6,6 +6,13 @@
     {%- for given in invocation_args_dict.get('vars') or {} if given[:9] == 'spark_cdc' -%}
         {%- do spark_cdc._require_one_of('vars', '--vars', given, defaults.keys() | list) -%}
     {%- endfor -%}
+    {#- There dbt finds variables only for models of this package, such as its examples. -#}
+    {%- for given in var('spark_cdc', {}) if model and model.package_name != 'spark_cdc' -%}
+        {%- do exceptions.raise_compiler_error(
+            'spark_cdc.vars: `' ~ given ~ '` is under `spark_cdc:` in the vars of dbt_project.yml, where it has no effect on your '
+            ~ 'models. Write it at the top level of vars.'
+        ) -%}
+    {%- endfor -%}
     {%- set value = var(name, defaults[name]) -%}
     {%- if name == 'spark_cdc__land_recreated_topics'
         and (not spark_cdc._is_list(value) or value | select('string') | list | length != value | length) -%}

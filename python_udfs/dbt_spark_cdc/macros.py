@@ -44,7 +44,7 @@ class _MacroReturn(Exception):
 class MacroLibrary:
     """All macros of a project folder; `library.call("messages", ...)` returns what the macro returns.
 
-    `variables` are those that a project sets under `vars: spark_cdc:`.
+    `variables` are those that a project sets under `vars:`.
     """
 
     def __init__(self, project: Path, variables: dict[str, Any] | None = None) -> None:

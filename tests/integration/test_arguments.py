@@ -331,3 +331,18 @@ def test_a_variable_that_is_not_known_stops_every_command(project: Project) -> N
             "spark_cdc__debezium_invalid_pattern, spark_cdc__allow_history_loss, spark_cdc__land_recreated_topics; "
             f"got `{name}`. {SPELLING}" in run.failure
         )
+
+
+def test_a_variable_that_dbt_does_not_find_stops_every_command(project: Project) -> None:
+    """dbt's users write the variables of a package under its name, which is for the models in the package."""
+    file = project.folder / "dbt_project.yml"
+    before = file.read_text(encoding="utf-8")
+    project.write({"models/of_debezium.sql": "{{ spark_cdc.messages(source('raw', 'shop'), format='debezium') }}\n"})
+    file.write_text(before + "\nvars:\n  spark_cdc:\n    spark_cdc__debezium_other_connectors: [singlestoredb]\n")
+    run = project.dbt("parse")
+    project.remove("models/of_debezium.sql")
+    file.write_text(before)
+    assert (
+        "spark_cdc.vars: `spark_cdc__debezium_other_connectors` is under `spark_cdc:` in the vars of dbt_project.yml, where it "
+        "has no effect on your models. Write it at the top level of vars."
+    ) in run.failure

@@ -337,8 +337,12 @@ def test_a_variable_that_dbt_does_not_find_stops_every_command(project: Project)
     """dbt's users write the variables of a package under its name, which is for the models in the package."""
     file = project.folder / "dbt_project.yml"
     before = file.read_text(encoding="utf-8")
-    project.write({"models/of_debezium.sql": "{{ spark_cdc.messages(source('raw', 'shop'), format='debezium') }}\n"})
-    file.write_text(before + "\nvars:\n  spark_cdc:\n    spark_cdc__debezium_other_connectors: [singlestoredb]\n")
+    project.write(
+        {"models/of_debezium.sql": "{{ spark_cdc.messages(source('raw', 'shop'), format='debezium') }}\n"}
+    )
+    file.write_text(
+        before + "\nvars:\n  spark_cdc:\n    spark_cdc__debezium_other_connectors: [singlestoredb]\n"
+    )
     run = project.dbt("parse")
     project.remove("models/of_debezium.sql")
     file.write_text(before)

@@ -45,7 +45,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
         .config("spark.driver.memory", "2g")
         # Many wide queries, each run once over a few rows: to compile them, and to plan again while one runs, costs more
         # than it saves.
-        # Plans are large and live shortly: in Java's own small part for new objects, a tenth of the time was cleaning.
+        # Plans are large and soon garbage. By default Java has little space for new objects: collecting them took a tenth of
+        # the time.
         .config(
             "spark.driver.extraJavaOptions",
             "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC -Xms1600m -Xmn1000m",

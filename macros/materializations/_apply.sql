@@ -152,7 +152,7 @@
         {%- set all_changes = spark_cdc._temporary_view(
             temporaries, 'changes_and_kept', spark_cdc._with_kept_columns(all_changes, table.kept)
         ) -%}
-        {%- set read = dict(read, pending=dict(read.pending, are_whole=false)) -%}
+        {%- set read = dict(read, pending=dict(read.pending, are_whole=false, inherit_values=true)) -%}
     {%- endif -%}
 
     {%- set state, rows = 'nothing_new', none -%}

@@ -2,8 +2,10 @@
     New key operations and, as a key operation, the last stored row of each key that they or a new truncate touch: later steps
     read these and not the table. Only a truncate has to look at each stored row; otherwise only the rows of the batch's keys
     are read. `_cdc_is_late_arriving` is true if a key has an operation that belongs before its stored row.
+
+    keys    condition on a stored row: whether it is of a key that the new changes touch. None: they are read for that, too
 -#}
-{%- macro _batch(table, new_changes, target_relation, finds_late_arriving=true) -%}
+{%- macro _batch(table, new_changes, target_relation, finds_late_arriving=true, keys=none) -%}
     {%- set event_columns = spark_cdc._quoted(spark_cdc._event_columns(table.columns, table.patched)) -%}
     {%- set has_source_tables = '_cdc_source_table' in table.columns -%}
     {%- set hides_deletes = table.options.hard_deletes in ['invalidate', 'ignore'] -%}
@@ -21,6 +23,7 @@ with new_operations as (
 
 ),
 
+{%- if not keys %}
 touched_keys as (
 
     select {{ spark_cdc._quoted(table.key) }}, true as _cdc_is_touched
@@ -28,6 +31,7 @@ touched_keys as (
     group by {{ spark_cdc._quoted(table.key) }}
 
 ),
+{%- endif %}
 {%- if has_truncates %}
 
 truncates as (
@@ -58,6 +62,9 @@ last_rows as (
         {{ 'coalesce(truncates._cdc_first_sequence < ' ~ last_sequence ~ ', false)' if has_truncates else 'false' }}
             {{- ' or ' ~ is_deleted if hides_deletes }} as _cdc_needs_all_changes
     from {{ spark_cdc._last_rows(table, target_relation) }} as stored
+    {%- if keys %}
+    where {{ keys }}
+    {%- else %}
     {{ 'left' if has_truncates else 'inner' }} join touched_keys
         on {{ spark_cdc._same_key(table.key, 'stored', 'touched_keys') }}
     {%- if has_truncates %}
@@ -67,6 +74,7 @@ last_rows as (
         touched_keys._cdc_is_touched
         or truncates._cdc_first_sequence < {{ last_sequence }}
         or (not {{ is_deleted }} and truncates._cdc_last_sequence > {{ last_sequence }})
+    {%- endif %}
     {%- endif %}
 
 ),

@@ -64,8 +64,7 @@
         {{- return({'condition': condition, 'pending': {'count': 0}}) -}}
     {%- endif -%}
     {%- set pending = spark_cdc._pending_changes(
-        all_changes, condition, before.last_sequence, deleted_keys_gone, table if table.newest_is_row else none, gained,
-        before.last_truncate
+        all_changes, condition, before.last_sequence, deleted_keys_gone, table, gained, before.last_truncate
     ) -%}
     {{- return({'condition': condition, 'pending': pending} if new_messages or pending.count == gained else none) -}}
 {%- endmacro -%}
@@ -142,8 +141,9 @@
     may lack a change's last part. `last_truncate` is the sequence of the last truncate, of these changes and of those before
     them (none where that is not known), and `are_after_truncates` whether all changes come after those before them.
 
-    With `table` also: `operations`, how many of the good ones are operations on a key. Of these keys: `key_list`, as
-    `_key_list` returns it, or `key_count`, their approximate number, if `expected_count` is more than are listed.
+    With `table` also: `operations`, how many of the good ones are operations on a key, and whether some `inherit_values`: they
+    change their key and lack columns. Of these keys: `key_list`, as `_key_list` returns it, or `key_count`, their approximate
+    number, if `expected_count` is more than are listed.
 -#}
 {%- macro _pending_changes(
     all_changes, condition, last_sequence=none, deleted_keys_gone=none, table=none, expected_count=0, last_truncate=none
@@ -176,6 +176,7 @@
             {%- set name = spark_cdc._listed_key(table) %}
             {%- set values = [spark_cdc._quote(name), spark_cdc._key_before(name)] %}
             count_if({{ spark_cdc._is_key_operation(table.key) }}) {{ good }},
+            count_if({{ spark_cdc._inherits_values(table.key) }}) {{ good }},
             {{ spark_cdc._key_list(values, good) if lists_keys else 'approx_count_distinct(' ~ values[0] ~ ') ' ~ good }}
             {%- endif %}
         from {{ all_changes }}
@@ -196,8 +197,9 @@
         'last_sequence': found[9] if last_sequence else none,
         'stored_up_to': last_sequence,
         'operations': found[10] if tells_keys else none,
-        'key_list': found[11] if tells_keys and lists_keys else none,
-        'key_count': found[11] if tells_keys and not lists_keys else 0,
+        'inherit_values': found[11] > 0 if tells_keys else true,
+        'key_list': found[12] if tells_keys and lists_keys else none,
+        'key_count': found[12] if tells_keys and not lists_keys else 0,
     }) -}}
 {%- endmacro -%}
 

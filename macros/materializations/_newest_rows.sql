@@ -1,8 +1,8 @@
 {#-
     The rows of a table, made from new changes that have their whole rows (or say that there is none): a key's newest change is
     then its row. Most batches of most tables are like this. A mapping whose `to_merge` is what `_rows_to_merge` returns; or none
-    if a change needs what `_changed_rows` does: the values before it, a place among the stored rows, or a truncate
-    that may come after it.
+    if a change needs what `_changed_rows` does: values of another key, a place among the stored rows, or a truncate that may
+    come after it.
 
     Of the table only the sequence of each key is read, and nothing if all new changes come after all that the table has. A
     change that comes before its key's stored row alters nothing, if all changes that the table ever read have their whole rows
@@ -10,22 +10,17 @@
 -#}
 {%- macro _newest_rows(table, read, all_changes, target_relation, file_format, temporaries) -%}
     {%- set pending = read.pending -%}
-    {%- if table.has_truncates or not pending.are_whole -%}
+    {%- if table.has_truncates -%}
         {{- return(none) -}}
-    {%- elif not table.newest_is_row -%}
-        {{- return(spark_cdc._newest_versions(table, read, all_changes, target_relation, file_format, temporaries)) -}}
+    {%- elif not (table.newest_is_row and pending.are_whole) -%}
+        {{- return(spark_cdc._continued_rows(table, read, all_changes, target_relation, file_format, temporaries)) -}}
     {%- endif -%}
     {%- set new_changes = spark_cdc._new_changes(
         table, temporaries, read, all_changes, target_relation, file_format,
         is_read_often=not pending.are_last and not all_changes.is_table
     ) -%}
     {%- set operations = spark_cdc._operations_in_place(table, read, new_changes, target_relation) -%}
-    {#-
-        A batch is one commit, so the keys are those of these changes. So many keys are not listed anyway; their number is
-        approximate, and off by much less than a quarter.
-    -#}
-    {%- set has_many_keys = pending.key_count > 1.25 * spark_cdc._most_listed_keys() -%}
-    {%- set is_read_once = pending.loaded_at and pending.are_last and pending.operations and (pending.key_list or has_many_keys) -%}
+    {%- set is_read_once = spark_cdc._is_read_once(pending) -%}
     {%- set newest = '(' ~ operations ~ ')' if is_read_once else spark_cdc._cached_view(temporaries, 'newest', operations) -%}
     {%- if not pending.are_last and spark_cdc._has_rows(
         newest ~ ' where _cdc_is_late_arriving', spark_cdc._step('looking for late-arriving changes')
@@ -43,23 +38,48 @@
 {%- endmacro -%}
 
 {#-
-    The same for a history, if all new changes come after all that it has: each key continues from its open version, which ends
-    or is confirmed, so the new rows need not be compared with the stored ones.
+    Whether the MERGE can compute its rows, because what else it needs is known of the new changes: the keys that narrow it, and
+    that it has rows to write. A batch is one commit, so the keys are those of these changes. Very many keys are not listed
+    anyway; their number is approximate, and off by much less than a quarter.
 -#}
-{%- macro _newest_versions(table, read, all_changes, target_relation, file_format, temporaries) -%}
-    {%- if not read.pending.are_last or table.options.hard_deletes != 'new_record' -%}
+{%- macro _is_read_once(pending) -%}
+    {%- set has_many_keys = pending.key_count > 1.25 * spark_cdc._most_listed_keys() -%}
+    {{- return(pending.loaded_at and pending.are_last and pending.operations and (pending.key_list or has_many_keys)) -}}
+{%- endmacro -%}
+
+{#-
+    The same where the newest change alone is not the row, if all new changes come after all that the table has and none takes
+    values of another key: each key continues from its last row, so the new rows need not be compared with the stored ones. In a
+    history that row ends or is confirmed. If the list of keys names each key whole, it selects the last rows, too, and the
+    changes are read only once.
+-#}
+{%- macro _continued_rows(table, read, all_changes, target_relation, file_format, temporaries) -%}
+    {%- set pending = read.pending -%}
+    {%- if not pending.are_last or pending.inherit_values or table.options.get('hard_deletes', 'new_record') != 'new_record' -%}
         {{- return(none) -}}
     {%- endif -%}
-    {%- set table = dict(table, patched=[]) -%}
+    {%- if pending.are_whole -%}
+        {%- set table = dict(table, patched=[]) -%}
+    {%- elif table.patched -%}
+        {{- return(none) -}}
+    {%- endif -%}
+    {%- set is_read_once = spark_cdc._is_read_once(pending) -%}
+    {%- set keys = spark_cdc._is_listed(table, pending.key_list) if is_read_once and table.key | length == 1 -%}
     {%- set new_changes = spark_cdc._new_changes(
-        table, temporaries, read, all_changes, target_relation, file_format, is_read_often=not all_changes.is_table
+        table, temporaries, read, all_changes, target_relation, file_format, is_read_often=not keys and not all_changes.is_table
     ) -%}
-    {%- set operations = '(' ~ spark_cdc._batch(table, new_changes, target_relation, finds_late_arriving=false) ~ ')' -%}
-    {%- set rows = spark_cdc._scratch_table(temporaries, target_relation, 'rows', file_format,
-        'select *, false as _cdc_is_obsolete, _cdc_sequence <= ' ~ spark_cdc._sequence_literal(read.pending.stored_up_to)
-        ~ ' as _cdc_is_stored from (' ~ spark_cdc._table_rows(table, operations, all_changes, false, true) ~ ')'
-    ) -%}
-    {{- return({'to_merge': spark_cdc._rows_to_merge(table, rows, are_open=true)}) -}}
+    {%- set operations = '(' ~ spark_cdc._batch(table, new_changes, target_relation, finds_late_arriving=false, keys=keys) ~ ')' -%}
+    {%- set rows = 'select *, false as _cdc_is_obsolete, _cdc_sequence <= ' ~ spark_cdc._sequence_literal(pending.stored_up_to)
+        ~ ' as _cdc_is_stored from ('
+        ~ spark_cdc._table_rows(table, operations, all_changes, false, pending.are_whole) ~ ')' -%}
+    {%- if is_read_once -%}
+        {{- return({'to_merge': {
+            'rows': '(' ~ rows ~ ')', 'condition': spark_cdc._is_listed(table, pending.key_list), 'are_open': table.row_key
+        }}) -}}
+    {%- endif -%}
+    {{- return({'to_merge': spark_cdc._rows_to_merge(
+        table, spark_cdc._scratch_table(temporaries, target_relation, 'rows', file_format, rows), are_open=true
+    )}) -}}
 {%- endmacro -%}
 
 {#-

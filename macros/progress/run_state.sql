@@ -4,7 +4,7 @@
     first_build   the table is written for the first time, or by --full-refresh
     rebuild       it is written again, because the model declares something else
     append        rows are added to a log
-    newest_rows   the newest changes are the rows of their keys
+    newest_rows   the new changes come after the rows of their keys, which they replace or continue
     changed_rows  the rows of the keys that changed are computed from the table and the new changes
     replay_all    they are computed from all changes
     nothing_new   no row is written, because there is no change to apply

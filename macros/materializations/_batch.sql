@@ -3,9 +3,11 @@
     read these and not the table. Only a truncate has to look at each stored row; otherwise only the rows of the batch's keys
     are read. `_cdc_is_late_arriving` is true if a key has an operation that belongs before its stored row.
 
-    keys    condition on a stored row: whether it is of a key that the new changes touch. None: they are read for that, too
+    stored_up_to  the last sequence that the table has, if all new changes come after it: nothing is late then. A stored row that
+                  comes after it was written by another run meanwhile, and is an error
+    keys          condition on a stored row: whether it is of a key that the new changes touch. None: they are read for that, too
 -#}
-{%- macro _batch(table, new_changes, target_relation, finds_late_arriving=true, keys=none) -%}
+{%- macro _batch(table, new_changes, target_relation, stored_up_to=none, keys=none) -%}
     {%- set event_columns = spark_cdc._quoted(spark_cdc._event_columns(table.columns, table.patched)) -%}
     {%- set has_source_tables = '_cdc_source_table' in table.columns -%}
     {%- set hides_deletes = table.options.hard_deletes in ['invalidate', 'ignore'] -%}
@@ -15,6 +17,13 @@
     {#- a truncate compares its sequence with that of every row -#}
     {%- set arrays = spark_cdc._from_resume_state() if table.options.hard_deletes == 'new_record' and not has_truncates else {} -%}
     {%- set last_sequence = arrays[table.last_sequence] or 'stored.' ~ table.last_sequence -%}
+    {%- set stored_last_sequence = last_sequence if not stored_up_to else (
+        'case when ' ~ last_sequence ~ ' <= ' ~ spark_cdc._sequence_literal(stored_up_to) ~ ' then ' ~ last_sequence
+        ~ ' else raise_error(' ~ spark_cdc._literal(
+            'spark_cdc.' ~ table.materialization ~ ': another run wrote ' ~ target_relation ~ ' at the same time as this one, '
+            ~ 'which has written nothing. Run `dbt retry`. Let one run of a model end before the next one starts.'
+        ) ~ ') end'
+    ) -%}
     {%- set is_deleted = 'stored.valid_to is not null' if table.options.hard_deletes == 'invalidate' else 'stored._cdc_is_deleted' -%}
 with new_operations as (
 
@@ -54,7 +63,7 @@ last_rows as (
         {%- endfor %}
         false as _cdc_inherits_values,
         null as _cdc_inherited_by,
-        {{ last_sequence }} as _cdc_stored_last_sequence,
+        {{ stored_last_sequence }} as _cdc_stored_last_sequence,
         {{ table.valid_from }} as _cdc_stored_valid_from,
         {%- if table.patched %}
         cast(null as map<string,string>) as _cdc_patches,
@@ -89,7 +98,7 @@ operations as (
 
 select
     *
-    {%- if finds_late_arriving %},
+    {%- if not stored_up_to %},
     coalesce(
         min(case when _cdc_stored_last_sequence is null then _cdc_sequence end) over of_key
             <= max(_cdc_stored_last_sequence) over of_key,
@@ -100,7 +109,7 @@ select
     ) or max(_cdc_needs_all_changes) over of_key as _cdc_is_late_arriving
     {%- endif %}
 from operations
-{%- if finds_late_arriving %}
+{%- if not stored_up_to %}
 window of_key as (partition by {{ spark_cdc._quoted(table.key) }})
 {%- endif %}
 {%- endmacro -%}

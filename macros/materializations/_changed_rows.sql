@@ -19,12 +19,15 @@
     {%- endif -%}
     {%- set carries_over = rebuilt_keys is not none and spark_cdc._has_rows(operations ~ ' where _cdc_inherits_values') -%}
     {%- set are_whole = read.pending.are_whole and rebuilt_keys is none and not table.has_truncates -%}
+    {#- What runs at once wrote twice is looked for when all changes are read, as they are after such runs. -#}
+    {%- set finds_copies = read.condition == 'true' -%}
     {%- set rows = spark_cdc._scratch_table(temporaries, target_relation, 'rows', file_format, spark_cdc._different_rows(
         table,
         spark_cdc._table_rows(table, operations, all_changes, carries_over, are_whole),
-        spark_cdc._stored_rows(table, operations, target_relation, rebuilt_keys)
+        spark_cdc._stored_rows(table, operations, target_relation, rebuilt_keys),
+        finds_copies
     )) -%}
-    {{- return(spark_cdc._rows_to_merge(table, rows, are_open=not rebuilt_keys)) -}}
+    {{- return(spark_cdc._rows_to_merge(table, rows, are_open=not rebuilt_keys, has_copies=finds_copies)) -}}
 {%- endmacro -%}
 
 {#- The stored rows that the new rows are compared with: the last one of each key, and all rows of a rebuilt key. -#}

@@ -1,8 +1,11 @@
 {#-
     The rows that differ from the stored ones, and stored rows that no longer exist (`_cdc_is_obsolete`), in the form that the
     MERGE reads. `_cdc_is_stored` is true if the table has any version of the row.
+
+    finds_copies    whether the table may have a row twice, as after two runs at once: then all copies are obsolete, and the row
+                    is written again
 -#}
-{%- macro _different_rows(table, rows, stored_rows) -%}
+{%- macro _different_rows(table, rows, stored_rows, finds_copies=false) -%}
     {%- set columns = table.columns_of(table.columns) -%}
     {%- set row_key = table.key + table.row_key -%}
     {%- set same = [] -%}
@@ -21,11 +24,33 @@
             made.{{ spark_cdc._quote(name) }}
         {%- endif %},
         {%- endfor %}
-        made._cdc_op is null as _cdc_is_obsolete,
-        stored._cdc_op is not null as _cdc_is_stored
+        made._cdc_op is null{{ ' or is_of_copies' if finds_copies }} as _cdc_is_obsolete,
+        stored._cdc_op is not null{{ ' and (is_of_copies or stored._cdc_copies = 1)' if finds_copies }} as _cdc_is_stored
     from ({{ rows }}) as made
-    full outer join ({{ stored_rows }}) as stored on {{ spark_cdc._same_key(row_key, 'made', 'stored') }}
+    full outer join ({{ spark_cdc._stored_once(row_key, stored_rows) if finds_copies else stored_rows }}) as stored
+        on {{ spark_cdc._same_key(row_key, 'made', 'stored') }}
+    {%- if finds_copies %}
+    lateral view explode(case
+        when stored._cdc_copies > 1 and made._cdc_op is not null then array(true, false)
+        else array(coalesce(stored._cdc_copies > 1, false))
+    end) parts as is_of_copies
+    {%- endif %}
     where made._cdc_op is null or stored._cdc_op is null or not ({{ same | join(' and ') }})
+        {{- ' or stored._cdc_copies > 1' if finds_copies }}
+{%- endmacro -%}
+
+{#- Query: stored rows, each once, with the number of its copies. -#}
+{%- macro _stored_once(row_key, stored_rows) -%}
+    select *
+    from (
+        select
+            *,
+            count(*) over (partition by {{ spark_cdc._quoted(row_key) }}) as _cdc_copies,
+            row_number() over (partition by {{ spark_cdc._quoted(row_key) }} order by _cdc_topic, _cdc_partition, _cdc_offset)
+                as _cdc_copy
+        from ({{ stored_rows }})
+    )
+    where _cdc_copy = 1
 {%- endmacro -%}
 
 {#-
@@ -35,8 +60,9 @@
 
     are_open    whether every stored row among them is the open version of its key: the MERGE then compares nothing but the key.
                 Iceberg reads a scan with an array in it, as a sequence is, row by row
+    has_copies  whether they come from `_different_rows` with finds_copies
 -#}
-{%- macro _rows_to_merge(table, rows, are_open=false) -%}
+{%- macro _rows_to_merge(table, rows, are_open=false, has_copies=false) -%}
     {%- set name = spark_cdc._quote(spark_cdc._listed_key(table)) -%}
     {%- set found = run_query(
         spark_cdc._step('listing the changed keys') ~ 'select count(*), ' ~ spark_cdc._key_list([name])
@@ -51,6 +77,7 @@
         'count': count,
         'condition': spark_cdc._is_listed(table, found[1]) if count <= spark_cdc._most_listed_keys() else none,
         'are_open': are_open and table.row_key and table.options.hard_deletes == 'new_record',
+        'has_copies': has_copies,
     }) -}}
 {%- endmacro -%}
 
@@ -70,7 +97,8 @@
 
 {#-
     Aggregate: the values of some columns as the text `in (...)`. Whole numbers are written as they are and texts in hexadecimal
-    digits, so that neither can be read as SQL. Null for values of other types, and if there are no values.
+    digits, so that neither can be read as SQL. Null for values of other types, if there are no values, and if there are more
+    than are listed.
 -#}
 {%- macro _key_list(columns, filter='') -%}
     {%- set lists = [] -%}
@@ -80,7 +108,11 @@
             ~ ") in ('tinyint', 'smallint', 'int', 'bigint') then cast(" ~ column ~ ' as string) end' -%}
         {%- do lists.append('collect_set(' ~ literal ~ ') ' ~ filter) -%}
     {%- endfor -%}
-    {{- return("concat('in (', nullif(array_join(array_distinct(concat(" ~ lists | join(', ') ~ ")), ', '), ''), ')')") -}}
+    {%- set values = 'array_distinct(concat(' ~ lists | join(', ') ~ '))' -%}
+    {{- return(
+        'case when size(' ~ values ~ ') <= ' ~ spark_cdc._most_listed_keys()
+        ~ " then concat('in (', nullif(array_join(" ~ values ~ ", ', '), ''), ')') end"
+    ) -}}
 {%- endmacro -%}
 
 {#- `rows` has no number if they are read once only, and one too many if they are more than are listed. -#}
@@ -97,7 +129,8 @@
     using {{ to_merge.rows }} as changed
     on {{ spark_cdc._same_key(row_key, 'stored', 'changed') }}
         {{- ' and ' ~ to_merge.condition if to_merge.condition }}
-        {{- ' and changed._cdc_is_stored and ' ~ table.last_row if to_merge.are_open }}
+        {{- ' and changed._cdc_is_stored' if to_merge.are_open or to_merge.has_copies }}
+        {{- ' and ' ~ table.last_row if to_merge.are_open }}
     when matched and changed._cdc_is_obsolete then delete
     when matched then update set
         {#- 0.0 and -0.0 are one key -#}

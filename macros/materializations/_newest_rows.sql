@@ -39,12 +39,13 @@
 
 {#-
     Whether the MERGE can compute its rows, because what else it needs is known of the new changes: the keys that narrow it, and
-    that it has rows to write. A batch is one commit, so the keys are those of these changes. Very many keys are not listed
-    anyway; their number is approximate, and off by much less than a quarter.
+    that it has rows to write. A batch of one changes model is one commit, so the keys are those of these changes. Very many keys
+    are not listed anyway; their number is approximate, and off by much less than a quarter.
 -#}
 {%- macro _is_read_once(pending) -%}
     {%- set has_many_keys = pending.key_count > 1.25 * spark_cdc._most_listed_keys() -%}
-    {{- return(pending.loaded_at and pending.are_last and pending.operations and (pending.key_list or has_many_keys)) -}}
+    {%- set is_one_commit = pending.loaded_at and spark_cdc._nodes_below(model, 'changes') | length < 2 -%}
+    {{- return(is_one_commit and pending.are_last and pending.operations and (pending.key_list or has_many_keys)) -}}
 {%- endmacro -%}
 
 {#-
@@ -68,7 +69,7 @@
     {%- set new_changes = spark_cdc._new_changes(
         table, temporaries, read, all_changes, target_relation, file_format, is_read_often=not keys and not all_changes.is_table
     ) -%}
-    {%- set operations = '(' ~ spark_cdc._batch(table, new_changes, target_relation, finds_late_arriving=false, keys=keys) ~ ')' -%}
+    {%- set operations = '(' ~ spark_cdc._batch(table, new_changes, target_relation, pending.stored_up_to, keys) ~ ')' -%}
     {%- set rows = 'select *, false as _cdc_is_obsolete, _cdc_sequence <= ' ~ spark_cdc._sequence_literal(pending.stored_up_to)
         ~ ' as _cdc_is_stored from ('
         ~ spark_cdc._table_rows(table, operations, all_changes, false, pending.are_whole) ~ ')' -%}

@@ -25,6 +25,7 @@ ALL_RACES = "SPARK_CDC_RACES" in os.environ
 # What a run may end with when another one is at work, beside success.
 SENTENCES = (
     ANOTHER_RUN,
+    " at the same time as this one, which has written nothing. Run `dbt retry`",
     # Iceberg refuses the later of two commits to the same rows.
     "Found conflicting files that can contain records matching",
     # The run that began later took the scratch tables of the earlier one for those of a dead run.

@@ -4,6 +4,11 @@
     {{- return('`' ~ name | replace('`', '``') ~ '`') -}}
 {%- endmacro -%}
 
+{#- A table's name for Delta's own statements, which do not read a bare `history` as a name. -#}
+{%- macro _name_for_delta(relation) -%}
+    {{- return(relation.quote(schema='.' not in relation.schema, identifier=true)) -}}
+{%- endmacro -%}
+
 {%- macro _literal(text) -%}
     {%- set escaped = namespace(text=text | string | replace('\\', '\\\\') | replace("'", "\\'")) -%}
     {%- if spark_cdc._has_line_ends(escaped.text) -%}

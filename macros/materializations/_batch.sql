@@ -18,11 +18,10 @@
     {%- set arrays = spark_cdc._from_resume_state() if table.options.hard_deletes == 'new_record' and not has_truncates else {} -%}
     {%- set last_sequence = arrays[table.last_sequence] or 'stored.' ~ table.last_sequence -%}
     {%- set stored_last_sequence = last_sequence if not stored_up_to else (
-        'case when ' ~ last_sequence ~ ' <= ' ~ spark_cdc._sequence_literal(stored_up_to) ~ ' then ' ~ last_sequence
-        ~ ' else raise_error(' ~ spark_cdc._literal(
+        'case when ' ~ last_sequence ~ ' > ' ~ spark_cdc._sequence_literal(stored_up_to) ~ ' then raise_error(' ~ spark_cdc._literal(
             'spark_cdc.' ~ table.materialization ~ ': another run wrote ' ~ target_relation ~ ' at the same time as this one, '
             ~ 'which has written nothing. Run `dbt retry`. Let one run of a model end before the next one starts.'
-        ) ~ ') end'
+        ) ~ ') else ' ~ last_sequence ~ ' end'
     ) -%}
     {%- set is_deleted = 'stored.valid_to is not null' if table.options.hard_deletes == 'invalidate' else 'stored._cdc_is_deleted' -%}
 with new_operations as (
@@ -59,7 +58,8 @@ last_rows as (
 
     select
         {%- for name in table.columns + spark_cdc._key_operation_columns() %}
-        {{ arrays[name] or 'stored.' ~ spark_cdc._quote(name) }} as {{ spark_cdc._quote(name) }},
+        {{ stored_last_sequence if name == table.last_sequence else arrays[name] or 'stored.' ~ spark_cdc._quote(name) }}
+            {{- ' as ' ~ spark_cdc._quote(name) }},
         {%- endfor %}
         false as _cdc_inherits_values,
         null as _cdc_inherited_by,

@@ -8,13 +8,14 @@
     {%- set operations = spark_cdc._cached_view(
         temporaries, 'batch', spark_cdc._batch(table, new_changes, target_relation)
     ) -%}
-    {%- set rebuilt_keys = spark_cdc._keys_to_rebuild(table, operations, all_changes) -%}
+    {%- set counted_changes = spark_cdc._counted_changes(read, all_changes) -%}
+    {%- set rebuilt_keys = spark_cdc._keys_to_rebuild(table, operations, counted_changes) -%}
     {%- if rebuilt_keys -%}
         {#- They have their earlier changes again, and a truncate may come after those. -#}
         {%- set table = dict(table, has_truncates=read.truncates > 0) -%}
         {%- set operations = spark_cdc._scratch_table(
             temporaries, target_relation, 'operations', file_format,
-            spark_cdc._with_rebuilt_keys(table, operations, all_changes, rebuilt_keys)
+            spark_cdc._with_rebuilt_keys(table, operations, counted_changes, rebuilt_keys)
         ) -%}
     {%- endif -%}
     {%- set carries_over = rebuilt_keys is not none and spark_cdc._has_rows(operations ~ ' where _cdc_inherits_values') -%}
@@ -23,11 +24,11 @@
     {%- set finds_copies = read.condition == 'true' -%}
     {%- set rows = spark_cdc._scratch_table(temporaries, target_relation, 'rows', file_format, spark_cdc._different_rows(
         table,
-        spark_cdc._table_rows(table, operations, all_changes, carries_over, are_whole),
+        spark_cdc._table_rows(table, operations, counted_changes, carries_over, are_whole),
         spark_cdc._stored_rows(table, operations, target_relation, rebuilt_keys),
         finds_copies
     )) -%}
-    {{- return(spark_cdc._rows_to_merge(table, rows, are_open=not rebuilt_keys, has_copies=finds_copies)) -}}
+    {{- return(spark_cdc._rows_to_merge(table, rows, are_open=not rebuilt_keys and not finds_copies, has_copies=finds_copies)) -}}
 {%- endmacro -%}
 
 {#- The stored rows that the new rows are compared with: the last one of each key, and all rows of a rebuilt key. -#}

@@ -3,7 +3,7 @@
     MERGE reads. `_cdc_is_stored` is true if the table has any version of the row.
 
     finds_copies    whether the table may have a row twice, as after two runs at once: then all copies are obsolete, and the row
-                    is written again
+                    is written again (`_cdc_replaces_copies`), which the MERGE must not find among them
 -#}
 {%- macro _different_rows(table, rows, stored_rows, finds_copies=false) -%}
     {%- set columns = table.columns_of(table.columns) -%}
@@ -24,8 +24,13 @@
             made.{{ spark_cdc._quote(name) }}
         {%- endif %},
         {%- endfor %}
-        made._cdc_op is null{{ ' or is_of_copies' if finds_copies }} as _cdc_is_obsolete,
-        stored._cdc_op is not null{{ ' and (is_of_copies or stored._cdc_copies = 1)' if finds_copies }} as _cdc_is_stored
+        {%- if finds_copies %}
+        made._cdc_op is null or parts._cdc_is_of_copies as _cdc_is_obsolete,
+        coalesce(stored._cdc_copies > 1, false) and not parts._cdc_is_of_copies as _cdc_replaces_copies,
+        {%- else %}
+        made._cdc_op is null as _cdc_is_obsolete,
+        {%- endif %}
+        stored._cdc_op is not null as _cdc_is_stored
     from ({{ rows }}) as made
     full outer join ({{ spark_cdc._stored_once(row_key, stored_rows) if finds_copies else stored_rows }}) as stored
         on {{ spark_cdc._same_key(row_key, 'made', 'stored') }}
@@ -33,7 +38,7 @@
     lateral view explode(case
         when stored._cdc_copies > 1 and made._cdc_op is not null then array(true, false)
         else array(coalesce(stored._cdc_copies > 1, false))
-    end) parts as is_of_copies
+    end) parts as _cdc_is_of_copies
     {%- endif %}
     where made._cdc_op is null or stored._cdc_op is null or not ({{ same | join(' and ') }})
         {{- ' or stored._cdc_copies > 1' if finds_copies }}
@@ -129,8 +134,8 @@
     using {{ to_merge.rows }} as changed
     on {{ spark_cdc._same_key(row_key, 'stored', 'changed') }}
         {{- ' and ' ~ to_merge.condition if to_merge.condition }}
-        {{- ' and changed._cdc_is_stored' if to_merge.are_open or to_merge.has_copies }}
-        {{- ' and ' ~ table.last_row if to_merge.are_open }}
+        {{- ' and changed._cdc_is_stored and ' ~ table.last_row if to_merge.are_open }}
+        {{- ' and not changed._cdc_replaces_copies' if to_merge.has_copies }}
     when matched and changed._cdc_is_obsolete then delete
     when matched then update set
         {#- 0.0 and -0.0 are one key -#}

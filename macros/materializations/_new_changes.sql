@@ -243,8 +243,8 @@
         {{- return(kept) -}}
     {%- endfor -%}
     {%- set of_loaded_at = spark_cdc._of_this_run('_cdc_loaded_at = timestamp_micros(' ~ read.pending.loaded_at ~ ')', '_cdc_loaded_at') -%}
-    {%- set query = ' from ' ~ all_changes ~ ' where _cdc_error is null and '
-        ~ (of_loaded_at if read.pending.loaded_at else read.condition) -%}
+    {%- set query = (' from ' ~ all_changes ~ ' where ' ~ of_loaded_at if read.pending.loaded_at
+        else ' from ' ~ spark_cdc._counted_changes(read, all_changes) ~ ' where ' ~ read.condition) ~ ' and _cdc_error is null' -%}
     {%- if read.pending.loaded_at and not is_read_often -%}
         {{- return('(select *' ~ query ~ ')') -}}
     {%- elif all_changes.is_table -%}
@@ -254,6 +254,18 @@
     {{- return(spark_cdc._scratch_table(
         temporaries, target_relation, 'new', file_format, 'select ' ~ spark_cdc._quoted(columns | unique | list) ~ query
     )) -}}
+{%- endmacro -%}
+
+{#-
+    The changes up to the last run that this run has counted. What another run appended since is for the next run: the table notes
+    how far the counted changes come, and no row may come after that.
+-#}
+{%- macro _counted_changes(read, all_changes) -%}
+    {%- if not read.pending.last_loaded_at -%}
+        {{- return(all_changes) -}}
+    {%- endif -%}
+    {%- set is_counted = '_cdc_loaded_at is null or _cdc_loaded_at <= timestamp_micros(' ~ read.pending.last_loaded_at ~ ')' -%}
+    {{- return('(select * from ' ~ all_changes ~ ' where ' ~ spark_cdc._of_this_run(is_counted, '_cdc_loaded_at') ~ ')') -}}
 {%- endmacro -%}
 
 {#-

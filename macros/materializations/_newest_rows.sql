@@ -1,8 +1,8 @@
 {#-
     The rows of a table, made from new changes that have their whole rows (or say that there is none): a key's newest change is
-    then its row. Most batches of most tables are like this. A mapping whose `to_merge` is what `_rows_to_merge` returns; or none
-    if a change needs what `_changed_rows` does: values of another key, a place among the stored rows, or a truncate that may
-    come after it.
+    then its row. Most batches of most tables are like this. For a history, and for changes that lack columns, `_continued_rows`
+    makes them. A mapping whose `to_merge` is what `_rows_to_merge` returns; or none if a change needs what `_changed_rows` does:
+    values of another key, a place among the stored rows, or a truncate that may come after it.
 
     Of the table only the sequence of each key is read, and nothing if all new changes come after all that the table has. A
     change that comes before its key's stored row alters nothing, if all changes that the table ever read have their whole rows
@@ -39,13 +39,14 @@
 
 {#-
     Whether the MERGE can compute its rows, because what else it needs is known of the new changes: the keys that narrow it, and
-    that it has rows to write. A batch of one changes model is one commit, so the keys are those of these changes. Very many keys
-    are not listed anyway; their number is approximate, and off by much less than a quarter.
+    that it has rows to write. A batch of one log is one commit, so the keys are those of these changes. Very many keys are not
+    listed anyway; their number is approximate, and off by much less than a quarter.
 -#}
 {%- macro _is_read_once(pending) -%}
     {%- set has_many_keys = pending.key_count > 1.25 * spark_cdc._most_listed_keys() -%}
-    {%- set is_one_commit = pending.loaded_at and spark_cdc._nodes_below(model, 'changes') | length < 2 -%}
-    {{- return(is_one_commit and pending.are_last and pending.operations and (pending.key_list or has_many_keys)) -}}
+    {%- set changes = spark_cdc._nodes_below(model, 'changes') -%}
+    {%- set is_one_log = changes | length < 2 and (not changes or spark_cdc._messages_of_view(changes[0]) | length < 2) -%}
+    {{- return(is_one_log and pending.loaded_at and pending.are_last and pending.operations and (pending.key_list or has_many_keys)) -}}
 {%- endmacro -%}
 
 {#-

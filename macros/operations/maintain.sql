@@ -51,7 +51,8 @@
 {%- macro _maintenance(relation, catalog, retain_days, kind) -%}
     {%- set file_format = spark_cdc._file_format(relation) -%}
     {%- if file_format == 'delta' -%}
-        {{- return(['optimize ' ~ relation, 'vacuum ' ~ relation ~ ' retain ' ~ retain_days * 24 ~ ' hours']) -}}
+        {%- set name = spark_cdc._name_for_delta(relation) -%}
+        {{- return(['optimize ' ~ name, 'vacuum ' ~ name ~ ' retain ' ~ retain_days * 24 ~ ' hours']) -}}
     {%- elif file_format == 'iceberg' -%}
         {%- set call = 'call ' ~ spark_cdc._quote(catalog) ~ '.system.' -%}
         {%- set table = '(table => ' ~ spark_cdc._literal(relation.schema ~ '.' ~ relation.identifier) -%}

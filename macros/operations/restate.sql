@@ -48,7 +48,9 @@
         {%- do spark_cdc._drop_leftovers(relation) -%}
         {%- set reading = spark_cdc._reading_of(relation, settings.file_format) -%}
         {%- do spark_cdc._rebuild_keys(table, chosen_keys, all_changes, relation, settings.file_format, temporaries) -%}
-        {%- do spark_cdc._keep_reading('restate', relation, settings, reading) -%}
+        {#- The rows may have changes that no run has read yet, so how far the table has come is not known until the next run. -#}
+        {%- set read = dict(reading.read, last_sequence='') if reading.read else none -%}
+        {%- do spark_cdc._keep_reading('restate', relation, settings, dict(reading, read=read)) -%}
     {%- endif -%}
     {%- do spark_cdc._drop_temporaries(temporaries) -%}
     {%- do print(
@@ -68,9 +70,10 @@
         table,
         spark_cdc._table_rows(dict(table, has_truncates=true), operations, all_changes, carries_over),
         'select ' ~ spark_cdc._quoted(table.columns_of(table.columns), 'every.') ~ ' from ' ~ relation ~ ' as every left semi join '
-        ~ keys ~ ' as chosen on ' ~ same_key
+        ~ keys ~ ' as chosen on ' ~ same_key,
+        finds_copies=true
     )) -%}
-    {%- set to_merge = spark_cdc._rows_to_merge(table, rows) -%}
+    {%- set to_merge = spark_cdc._rows_to_merge(table, rows, has_copies=true) -%}
     {%- if to_merge -%}
         {%- call statement('merge') -%}
             {{ spark_cdc._merge(table, to_merge, relation) }}

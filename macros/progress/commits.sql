@@ -82,8 +82,7 @@
             {%- do commits.append({'id': row[0][1:]}) -%}
         {%- endfor -%}
     {%- else -%}
-        {#- in quotes, because Delta does not read a bare `history` as the name of a table -#}
-        {%- for row in run_query('describe history ' ~ relation.quote(identifier=true) ~ ' limit 50').rows -%}
+        {%- for row in run_query('describe history ' ~ spark_cdc._name_for_delta(relation) ~ ' limit 50').rows -%}
             {%- do commits.append({'id': row['version'] | int | string, 'operation': row['operation']}) -%}
         {%- endfor -%}
     {%- endif -%}

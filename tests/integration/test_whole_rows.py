@@ -216,7 +216,10 @@ def test_behind_a_commit_of_another_all_is_read_and_looked_for_anew(project: Pro
 
 
 def test_rows_that_are_there_twice_are_there_once_after_a_run(project: Project, lake: Lake) -> None:
-    """As two runs at once may leave them: all of a table's rows, or a row and another one in its place."""
+    """As two runs at once may leave them: all of a table's rows, or a row and another one in its place.
+
+    And as somebody may leave them who edits by hand: a key without its open version, or a row that no change made.
+    """
 
     def rows(table: str) -> list[Any]:
         found = lake.rows(f"select * from {SCHEMA}.{table}")
@@ -226,10 +229,16 @@ def test_rows_that_are_there_twice_are_there_once_after_a_run(project: Project, 
     before = {table: rows(table) for table in tables}
     assert all(len(found) > 3 for found in before.values())
     for table in tables:
-        lake.spark.sql(f"insert into {SCHEMA}.{table} select * from {SCHEMA}.{table}")
+        lake.spark.sql(f"insert into {SCHEMA}.{table} select * from {SCHEMA}.{table} where id <> 3")
         lake.spark.sql(
             f"insert into {SCHEMA}.{table} select id, 'other', * except (id, name) from {SCHEMA}.{table} where id = 1"
         )
+    lake.spark.sql(f"delete from {SCHEMA}.current_things where id = 2")
+    for key in (1, 2):
+        lake.spark.sql(
+            f"insert into {SCHEMA}.current_things (id, name, _cdc_is_deleted) values ({key}, 'by hand', false)"
+        )
+    lake.spark.sql(f"delete from {SCHEMA}.history where id = 3 and valid_to is null")
     project.run()
     assert {table: rows(table) for table in tables} == before
 
@@ -254,12 +263,12 @@ def test_changes_that_lack_columns_come_in_order(
     sizes = dict.fromkeys(KEYS, 0)
     changes = []
 
-    def run(*events: Event) -> bool:
+    def land(*events: Event) -> None:
         for event in events:
             changes.extend(event.changes)
         lake.land_again("things", by_offset(events), schema="raw_lacking")
-        written.clear()
-        project.run()
+
+    def must_be_right() -> None:
         folded = fold(changes)
         found = {
             (row["id"],): (row["_cdc_is_deleted"], *(row[column] for column in COLUMNS))
@@ -268,6 +277,12 @@ def test_changes_that_lack_columns_come_in_order(
         assert found == current_rows(folded, COLUMNS)
         for name in ("history", "history_tracked"):
             assert stored_versions(lake, name, schema) == wanted_versions(folded, tables[name]), name
+
+    def run(*events: Event) -> bool:
+        land(*events)
+        written.clear()
+        project.run()
+        must_be_right()
         return any("__cdc_rows_" in sql for sql in written)
 
     def update(number: int) -> Event:
@@ -294,18 +309,28 @@ def test_changes_that_lack_columns_come_in_order(
     )
 
     # A row with a later sequence than this run knows of is another run's, which wrote meanwhile.
-    properties = f"alter table {schema}.history {{}} tblproperties ('spark_cdc.last_sequence'{{}})"
-    lake.spark.sql(properties.format("set", " = '0'"))
-    event = update(12)
-    changes.extend(event.changes)
-    lake.land_again("things", by_offset([event]), schema="raw_lacking")
-    sentence = project.dbt("run", "--exclude", "history_tracked").messages["history"]
-    assert (
-        f"spark_cdc.cdc_history: another run wrote {schema}.history at the same time as this one, which has written nothing. "
-        "Run `dbt retry`. Let one run of a model end before the next one starts."
-    ) in " ".join(sentence.split())
-    lake.spark.sql(properties.format("unset", ""))
-    run(update(13))
+    stopped = {"current_things": "cdc_current", "history": "cdc_history"}
+    properties = "alter table {}.{} {} tblproperties ('spark_cdc.last_sequence'{})"
+    for model in stopped:
+        lake.spark.sql(properties.format(schema, model, "set", " = '0'"))
+    land(update(12), update(13))
+    messages = project.dbt("run", "--exclude", "history_tracked").messages
+    for model, materialization in stopped.items():
+        assert (
+            f"spark_cdc.{materialization}: another run wrote {schema}.{model} at the same time as this one, which has written "
+            "nothing. Run `dbt retry`. Let one run of a model end before the next one starts."
+        ) in " ".join(messages[model].split())
+        lake.spark.sql(properties.format(schema, model, "unset", ""))
+    run(update(14))
+
+    # `restate` reads changes that the table has not read yet.
+    land(update(15))
+    project.run("--select", "changes")
+    for model in ("current_things", "history"):
+        arguments = f"{{model: {model}, keys: {sorted(names)}}}"
+        assert project.dbt("run-operation", "spark_cdc.restate", "--args", arguments).result.success
+    project.run()
+    must_be_right()
 
 
 def test_a_batch_of_more_keys_than_a_merge_lists(

@@ -242,9 +242,10 @@ def story(lake: Lake, new_project: Callable[..., Project]) -> Story:
 
 
 def damage(lake: Lake) -> None:
-    """Edit, delete and add rows by hand."""
+    """Edit, delete and add rows by hand, and copy one."""
     for sql in [
         "update {}.orders set name = 'by hand' where id = 1",
+        "insert into {0}.orders select * from {0}.orders where id = 1",
         "insert into {}.orders (id, name, _cdc_is_deleted) values (99, 'by hand', false)",
         "delete from {}.orders_history where id = 2",
         "update {}.profiles set bio = 'by hand' where id = 7",
@@ -360,7 +361,7 @@ def test_wrong_argument_stops_with_one_sentence(story: Story, operation: str, ar
 
 @pytest.mark.parametrize("table", [table for table in TABLES if table != "customers"])
 def test_restated_rows_are_those_of_a_full_build(story: Story, table: str) -> None:
-    """Edited, deleted and invented rows; a key whose values came from another one."""
+    """Edited, copied, deleted and invented rows; a key whose values came from another one."""
     assert story.contents["damaged", table] != story.contents["right", table]
     assert story.contents["restated", table] == story.contents["right", table]
 
@@ -392,7 +393,7 @@ def test_maintenance_leaves_fewer_files(story: Story) -> None:
     assert story.orphans == {"old": False, "young": True}
     compaction = {
         "iceberg": f"call `lake`.system.rewrite_data_files(table => '{SCHEMA}.orders')",
-        "delta": f"optimize {SCHEMA}.orders",
+        "delta": f"optimize `{SCHEMA}`.`orders`",
     }
     assert compaction[story.lake.file_format] in story.printed["dry maintain"]
     assert "nothing was done. Run it again with dry_run: false." in story.printed["dry maintain"]

@@ -147,7 +147,7 @@ def test_each_run_says_what_it_did(lake: Lake, new_project: Callable[..., Projec
         "stg_shop__messages": "7 read: 2 routed, 1 control, 1 unrouted, 3 rejected (not_json 2, unknown_op 1)",
         STORED: "2 row changes: 1 rejected (invalid_value 1)",
         "orders": "2 row changes: 1 applied, 1 rejected",
-        "orders_history": "2 row changes: 2 rows merged, 1 rejected",
+        "orders_history": "2 row changes: 1 applied, 1 rejected",
         "cdc_run_summary": "7 read: 1 applied, 1 control, 1 unrouted, "
         "4 rejected (invalid_value, not_json, unknown_op), 2 undeclared columns (note)",
     }

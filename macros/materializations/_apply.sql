@@ -158,9 +158,9 @@
     {%- set state, rows = 'nothing_new', none -%}
     {%- if has_new_changes -%}
         {%- set to_write = [table, read, all_changes, target_relation, settings.file_format, temporaries] -%}
-        {%- set newest_rows = spark_cdc._newest_rows(*to_write) -%}
-        {%- set rows = newest_rows.to_merge if newest_rows else spark_cdc._changed_rows(*to_write) -%}
-        {%- set state = 'newest_rows' if newest_rows else 'replay_all' if read.condition == 'true' else 'changed_rows' -%}
+        {%- set found = spark_cdc._newest_rows(*to_write) or spark_cdc._continued_rows(*to_write) -%}
+        {%- set rows = found.to_merge if found else spark_cdc._changed_rows(*to_write) -%}
+        {%- set state = 'newest_rows' if found else 'replay_all' if read.condition == 'true' else 'changed_rows' -%}
     {%- endif -%}
     {%- do spark_cdc._log_state(state) -%}
     {%- call statement('main') -%}

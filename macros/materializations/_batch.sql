@@ -19,8 +19,7 @@
     {%- set last_sequence = arrays[table.last_sequence] or 'stored.' ~ table.last_sequence -%}
     {%- set stored_last_sequence = last_sequence if not stored_up_to else (
         'case when ' ~ last_sequence ~ ' > ' ~ spark_cdc._sequence_literal(stored_up_to) ~ ' then raise_error(' ~ spark_cdc._literal(
-            'spark_cdc.' ~ table.materialization ~ ': another run wrote ' ~ target_relation ~ ' at the same time as this one, '
-            ~ 'which has written nothing. Run `dbt retry`. Let one run of a model end before the next one starts.'
+            spark_cdc._another_run_wrote(table.materialization, target_relation, ', which has written nothing. Run `dbt retry`.')
         ) ~ ') else ' ~ last_sequence ~ ' end'
     ) -%}
     {%- set is_deleted = 'stored.valid_to is not null' if table.options.hard_deletes == 'invalidate' else 'stored._cdc_is_deleted' -%}
@@ -30,8 +29,8 @@ with new_operations as (
     from ({{ spark_cdc._key_operations(new_changes, table.key, table.columns, table.patched) }})
 
 ),
-
 {%- if not keys %}
+
 touched_keys as (
 
     select {{ spark_cdc._quoted(table.key) }}, true as _cdc_is_touched

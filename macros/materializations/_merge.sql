@@ -25,8 +25,8 @@
         {%- endif %},
         {%- endfor %}
         {%- if finds_copies %}
-        made._cdc_op is null or parts._cdc_is_of_copies as _cdc_is_obsolete,
-        coalesce(stored._cdc_copies > 1, false) and not parts._cdc_is_of_copies as _cdc_replaces_copies,
+        made._cdc_op is null or coalesce(stored._cdc_copies > 1, false) and not parts._cdc_replaces_copies as _cdc_is_obsolete,
+        parts._cdc_replaces_copies,
         {%- else %}
         made._cdc_op is null as _cdc_is_obsolete,
         {%- endif %}
@@ -35,10 +35,8 @@
     full outer join ({{ spark_cdc._stored_once(row_key, stored_rows) if finds_copies else stored_rows }}) as stored
         on {{ spark_cdc._same_key(row_key, 'made', 'stored') }}
     {%- if finds_copies %}
-    lateral view explode(case
-        when stored._cdc_copies > 1 and made._cdc_op is not null then array(true, false)
-        else array(coalesce(stored._cdc_copies > 1, false))
-    end) parts as _cdc_is_of_copies
+    lateral view explode(if(stored._cdc_copies > 1 and made._cdc_op is not null, array(false, true), array(false)))
+        parts as _cdc_replaces_copies
     {%- endif %}
     where made._cdc_op is null or stored._cdc_op is null or not ({{ same | join(' and ') }})
         {{- ' or stored._cdc_copies > 1' if finds_copies }}

@@ -141,14 +141,13 @@
     may lack a change's last part. `last_truncate` is the sequence of the last truncate, of these changes and of those before
     them (none where that is not known), and `are_after_truncates` whether all changes come after those before them.
 
-    With `table` also: `operations`, how many of the good ones are operations on a key, and whether some `inherit_values`: they
-    change their key and lack columns. Of these keys: `key_list`, as `_key_list` returns it, or `key_count`, their approximate
-    number, if `expected_count` is more than are listed.
+    With `last_sequence`, which needs `table`, also: `operations`, how many of the good ones are operations on a key, and whether
+    some `inherit_values`: they change their key and lack columns. Of these keys: `key_list`, as `_key_list` returns it, or
+    `key_count`, their approximate number, if `expected_count` is more than are listed.
 -#}
 {%- macro _pending_changes(
     all_changes, condition, last_sequence=none, deleted_keys_gone=none, table=none, expected_count=0, last_truncate=none
 ) -%}
-    {%- set tells_keys = last_sequence and table is not none -%}
     {%- set lists_keys = expected_count <= spark_cdc._most_listed_keys() -%}
     {%- set stored = [] -%}
     {%- for sequence in [last_sequence, deleted_keys_gone] if sequence -%}
@@ -170,9 +169,7 @@
                 if last_truncate else 'false' }}
             {%- if last_sequence %},
             min({{ spark_cdc._place_of_retraction() }}) {{ good }} > {{ last }},
-            array_join(greatest(max(_cdc_sequence) {{ good }}, {{ last }}), ',')
-            {%- endif %}
-            {%- if tells_keys %},
+            array_join(greatest(max(_cdc_sequence) {{ good }}, {{ last }}), ','),
             {%- set name = spark_cdc._listed_key(table) %}
             {%- set values = [spark_cdc._quote(name), spark_cdc._key_before(name)] %}
             count_if({{ spark_cdc._is_key_operation(table.key) }}) {{ good }},
@@ -196,10 +193,10 @@
         'are_last': (last_sequence and found[8]) or false,
         'last_sequence': found[9] if last_sequence else none,
         'stored_up_to': last_sequence,
-        'operations': found[10] if tells_keys else none,
-        'inherit_values': found[11] > 0 if tells_keys else true,
-        'key_list': found[12] if tells_keys and lists_keys else none,
-        'key_count': found[12] if tells_keys and not lists_keys else 0,
+        'operations': found[10] if last_sequence else none,
+        'inherit_values': found[11] > 0 if last_sequence else true,
+        'key_list': found[12] if last_sequence and lists_keys else none,
+        'key_count': found[12] if last_sequence and not lists_keys else 0,
     }) -}}
 {%- endmacro -%}
 
@@ -243,8 +240,9 @@
         {{- return(kept) -}}
     {%- endfor -%}
     {%- set of_loaded_at = spark_cdc._of_this_run('_cdc_loaded_at = timestamp_micros(' ~ read.pending.loaded_at ~ ')', '_cdc_loaded_at') -%}
-    {%- set query = (' from ' ~ all_changes ~ ' where ' ~ of_loaded_at if read.pending.loaded_at
-        else ' from ' ~ spark_cdc._counted_changes(read, all_changes) ~ ' where ' ~ read.condition) ~ ' and _cdc_error is null' -%}
+    {%- set changes, is_new = (all_changes, of_loaded_at) if read.pending.loaded_at
+        else (spark_cdc._counted_changes(read, all_changes), read.condition) -%}
+    {%- set query = ' from ' ~ changes ~ ' where _cdc_error is null and ' ~ is_new -%}
     {%- if read.pending.loaded_at and not is_read_often -%}
         {{- return('(select *' ~ query ~ ')') -}}
     {%- elif all_changes.is_table -%}

@@ -1,8 +1,7 @@
 {#-
     The rows of a table, made from new changes that have their whole rows (or say that there is none): a key's newest change is
-    then its row. Most batches of most tables are like this. For a history, and for changes that lack columns, `_continued_rows`
-    makes them. A mapping whose `to_merge` is what `_rows_to_merge` returns; or none if a change needs what `_changed_rows` does:
-    values of another key, a place among the stored rows, or a truncate that may come after it.
+    then its row. Most batches of most current tables are like this. A mapping whose `to_merge` is what `_rows_to_merge` returns;
+    or none if a change needs more: the values before it, a place among the stored rows, or a truncate that may come after it.
 
     Of the table only the sequence of each key is read, and nothing if all new changes come after all that the table has. A
     change that comes before its key's stored row alters nothing, if all changes that the table ever read have their whole rows
@@ -10,10 +9,8 @@
 -#}
 {%- macro _newest_rows(table, read, all_changes, target_relation, file_format, temporaries) -%}
     {%- set pending = read.pending -%}
-    {%- if table.has_truncates -%}
+    {%- if table.has_truncates or not (table.newest_is_row and pending.are_whole) -%}
         {{- return(none) -}}
-    {%- elif not (table.newest_is_row and pending.are_whole) -%}
-        {{- return(spark_cdc._continued_rows(table, read, all_changes, target_relation, file_format, temporaries)) -}}
     {%- endif -%}
     {%- set new_changes = spark_cdc._new_changes(
         table, temporaries, read, all_changes, target_relation, file_format,
@@ -57,7 +54,8 @@
 -#}
 {%- macro _continued_rows(table, read, all_changes, target_relation, file_format, temporaries) -%}
     {%- set pending = read.pending -%}
-    {%- if not pending.are_last or pending.inherit_values or table.options.get('hard_deletes', 'new_record') != 'new_record' -%}
+    {%- set hides_deletes = table.options.get('hard_deletes', 'new_record') != 'new_record' -%}
+    {%- if table.has_truncates or not pending.are_last or pending.inherit_values or hides_deletes -%}
         {{- return(none) -}}
     {%- endif -%}
     {%- if pending.are_whole -%}
@@ -66,7 +64,8 @@
         {{- return(none) -}}
     {%- endif -%}
     {%- set is_read_once = spark_cdc._is_read_once(pending) -%}
-    {%- set keys = spark_cdc._is_listed(table, pending.key_list) if is_read_once and table.key | length == 1 -%}
+    {%- set is_listed = spark_cdc._is_listed(table, pending.key_list) -%}
+    {%- set keys = is_listed if is_read_once and table.key | length == 1 -%}
     {%- set new_changes = spark_cdc._new_changes(
         table, temporaries, read, all_changes, target_relation, file_format, is_read_often=not keys and not all_changes.is_table
     ) -%}
@@ -76,7 +75,7 @@
         ~ spark_cdc._table_rows(table, operations, all_changes, false, pending.are_whole) ~ ')' -%}
     {%- if is_read_once -%}
         {{- return({'to_merge': {
-            'rows': '(' ~ rows ~ ')', 'condition': spark_cdc._is_listed(table, pending.key_list), 'are_open': table.row_key
+            'rows': '(' ~ rows ~ ')', 'condition': is_listed, 'are_open': table.row_key
         }}) -}}
     {%- endif -%}
     {{- return({'to_merge': spark_cdc._rows_to_merge(

@@ -89,6 +89,14 @@
     {{- return(commits) -}}
 {%- endmacro -%}
 
+{#- What a run says that is not alone. `what_now`: what came of it and what to do. -#}
+{%- macro _another_run_wrote(materialization, relation, what_now) -%}
+    {{- return(
+        'spark_cdc.' ~ materialization ~ ': another run wrote ' ~ relation ~ ' at the same time as this one' ~ what_now
+        ~ ' Let one run of a model end before the next one starts.'
+    ) -}}
+{%- endmacro -%}
+
 {#-
     After rows were written: their commit. If two runs write one table at once, this stops one of them, and the next run
     corrects the table.
@@ -97,9 +105,10 @@
     {%- set commits = spark_cdc._new_commits(target_relation, settings.file_format, computed_from) -%}
     {%- if commits is none or commits | length > 1 -%}
         {%- do exceptions.raise_compiler_error(
-            'spark_cdc.' ~ materialization ~ ': another run wrote ' ~ target_relation ~ ' at the same time as this one, and its '
-            ~ 'rows may be wrong now. Run `dbt retry`, which makes them right from all changes. Let one run of a model end '
-            ~ 'before the next one starts.'
+            spark_cdc._another_run_wrote(
+                materialization, target_relation,
+                ', and its rows may be wrong now. Run `dbt retry`, which makes them right from all changes.'
+            )
         ) -%}
     {%- endif -%}
     {{- return(commits[0].id if commits else computed_from) -}}

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from harness import QUICK_LAKES_ASKED_FOR, Lake, Message, Project
-from reference import Tables, current_rows, fold, versions_of
+from reference import Change, Tables, current_rows, fold, versions_of
 from source_tables import CanalTable, CanalTopic, Event
 
 LAKES = QUICK_LAKES_ASKED_FOR
@@ -122,14 +122,7 @@ def test_the_newest_change_of_a_key_is_its_row(project: Project, lake: Lake, wri
         lake.land_again("things", by_offset(batch), schema="raw_whole_rows")
         written.clear()
         project.run()
-        found = {
-            (row["id"],): (row["_cdc_is_deleted"], *(row[column] for column in COLUMNS))
-            for row in lake.rows(f"select * from {SCHEMA}.current_things")
-        }
-        tables = fold(changes)
-        assert found == current_rows(tables, COLUMNS)
-        for name, options in HISTORIES.items():
-            assert stored_versions(lake, name) == wanted_versions(tables, options), name
+        must_be_right(lake, SCHEMA, changes, HISTORIES)
         return "\n".join(written)
 
     def looks_at_its_rows(sql: str) -> bool:
@@ -248,12 +241,12 @@ def test_changes_that_lack_columns_come_in_order(
 ) -> None:
     """Each key continues from its stored row, in one MERGE; but not if an update also changes the key."""
     schema = "shop_lacking"
-    tables = {"current_things": None, "history": {}, "history_tracked": HISTORIES["history_tracked"]}
+    histories = {name: HISTORIES[name] for name in ("history", "history_tracked")}
     files = {
         path: text.replace("raw_whole_rows", "raw_lacking")
         for path, text in FILES.items()
         if not path.startswith("models/history")
-        or path.removeprefix("models/").removesuffix(".sql") in tables
+        or path.removeprefix("models/").removesuffix(".sql") in histories
     }
     project = new_project(schema, files)
     lake.create_raw("things", schema="raw_lacking")
@@ -268,21 +261,11 @@ def test_changes_that_lack_columns_come_in_order(
             changes.extend(event.changes)
         lake.land_again("things", by_offset(events), schema="raw_lacking")
 
-    def must_be_right() -> None:
-        folded = fold(changes)
-        found = {
-            (row["id"],): (row["_cdc_is_deleted"], *(row[column] for column in COLUMNS))
-            for row in lake.rows(f"select * from {schema}.current_things")
-        }
-        assert found == current_rows(folded, COLUMNS)
-        for name in ("history", "history_tracked"):
-            assert stored_versions(lake, name, schema) == wanted_versions(folded, tables[name]), name
-
     def run(*events: Event) -> bool:
         land(*events)
         written.clear()
         project.run()
-        must_be_right()
+        must_be_right(lake, schema, changes, histories)
         return any("__cdc_rows_" in sql for sql in written)
 
     def update(number: int) -> Event:
@@ -330,7 +313,7 @@ def test_changes_that_lack_columns_come_in_order(
         arguments = f"{{model: {model}, keys: {sorted(names)}}}"
         assert project.dbt("run-operation", "spark_cdc.restate", "--args", arguments).result.success
     project.run()
-    must_be_right()
+    must_be_right(lake, schema, changes, histories)
 
 
 def test_a_batch_of_more_keys_than_a_merge_lists(
@@ -391,7 +374,21 @@ def keeps_newest_rows(sql: str) -> bool:
     return "cache table _cdc_newest_" in sql
 
 
-def stored_versions(lake: Lake, table: str, schema: str = SCHEMA) -> dict[int, list[tuple[Any, ...]]]:
+def must_be_right(
+    lake: Lake, schema: str, changes: Iterable[Change], histories: dict[str, dict[str, Any]]
+) -> None:
+    """The current table and the histories are those of the reference."""
+    found = {
+        (row["id"],): (row["_cdc_is_deleted"], *(row[column] for column in COLUMNS))
+        for row in lake.rows(f"select * from {schema}.current_things")
+    }
+    tables = fold(changes)
+    assert found == current_rows(tables, COLUMNS)
+    for name, options in histories.items():
+        assert stored_versions(lake, schema, name) == wanted_versions(tables, options), name
+
+
+def stored_versions(lake: Lake, schema: str, table: str) -> dict[int, list[tuple[Any, ...]]]:
     """Key -> its versions in order, as a table has them."""
     found: dict[int, list[tuple[Any, ...]]] = {}
     for row in lake.rows(f"select * from {schema}.{table} order by id, _cdc_sequence"):

@@ -10,11 +10,12 @@
        table, `truncate_of_other_table` if not.
     4. Any other statement with the word TRUNCATE: `truncate_unclear`. This includes a truncate of a partition and a column of
        that name.
-    5. A statement whose first word changes rows, or that has such a word first after a semicolon: `changes_rows`. A comment at
+    5. A statement with EXCHANGE PARTITION, IMPORT TABLESPACE or DISCARD TABLESPACE: `replaces_rows`.
+    6. A statement whose first word changes rows, or that has such a word first after a semicolon: `changes_rows`. A comment at
        such a place that was not cut counts as one.
-    6. A text that does not begin like a statement, such as a number, an object or comments alone: `none`. No text is `none`,
+    7. A text that does not begin like a statement, such as a number, an object or comments alone: `none`. No text is `none`,
        too.
-    7. All the rest: `other`.
+    8. All the rest: `other`.
 -#}
 
 {#-
@@ -63,6 +64,7 @@ kinds_of_statements as (
                 else 'truncate_of_other_table'
             end
             when words rlike r'(?i)\bTRUNCATE\b' then 'truncate_unclear'
+            when words rlike r'{{ spark_cdc._replaces_rows() }}' then 'replaces_rows'
             when words rlike r'{{ spark_cdc._changes_rows() }}' then 'changes_rows'
             when words rlike r'(?i)^[\s;]*+(?!(?:true|false)\s*\z)(?:[A-Z(]|/[*])' then 'other'
             else 'none'
@@ -109,6 +111,11 @@ kinds_of_statements as (
     {{- return('(?is)^\\s*(?:CREATE|ALTER)\\s+' ~ between ~ what ~ '\\b.*\\bEND(?:\\s+\\w+)?[\\s;/]*\\z') -}}
 {%- endmacro -%}
 
+{#- MySQL and Oracle put the rows of another table or of a file in the place of those that are there, and log only the statement. -#}
+{%- macro _replaces_rows() -%}
+    {{- return('(?i)\\b(?:EXCHANGE\\s+(?:SUB)?PARTITION|(?:IMPORT|DISCARD)\\s+TABLESPACE)\\b') -}}
+{%- endmacro -%}
+
 {#- MariaDB has a letter in its /*M! */. Nobody knows what an uncut comment holds. -#}
 {%- macro _changes_rows() -%}
     {%- set words = ['INSERT', 'UPDATE', 'DELETE', 'REPLACE', 'LOAD', 'MERGE', 'WITH', 'COPY'] -%}
@@ -136,6 +143,8 @@ case statement_kind
         {{ spark_cdc._error('unexpected_structure', path ~ ': it empties a table that the message does not say is emptied') }}
     when 'truncate_unclear' then {# -#}
         {{ spark_cdc._error('unknown_op', path ~ ': it names TRUNCATE and does not plainly empty one table') }}
+    when 'replaces_rows' then {# -#}
+        {{ spark_cdc._error('unknown_op', path ~ ': it takes rows away or puts others in, which the message does not have') }}
     {%- if changes_rows %}
     when 'changes_rows' then {# -#}
         {{ spark_cdc._error('unknown_op', path ~ ': it changes rows, which the message does not have') }}

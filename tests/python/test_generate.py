@@ -1612,6 +1612,33 @@ def test_messages_about_a_table_name_its_key_and_types(project: Path, tmp_path: 
 
 
 @pytest.mark.usefixtures("spark")
+def test_a_decimal_without_its_digits_has_those_of_its_values(project: Path, tmp_path: Path) -> None:
+    """Of MySQL it has ten digits, but TiCDC leaves the digits of each decimal out. A blank in them does not count."""
+    types = {
+        "id": "INTEGER", "paid": "decimal", "pieces": "DECIMAL unsigned", "none": "decimal", "price": "decimal(8, 2)",
+        "rate": "NUMERIC(9,3)",
+    }  # fmt: skip
+    row = {"id": "1", "paid": "1.2500", "pieces": "12", "none": None, "price": "1.5", "rate": "2.5"}
+    message = {
+        "data": [row], "old": None, "database": "shop", "table": "t", "type": "INSERT", "isDdl": False, "sql": "", "es": 1790000000000,
+        "ts": 1790000000001, "id": 1, "mysqlType": types, "sqlType": dict.fromkeys(types, 3), "pkNames": ["id"],
+    }  # fmt: skip
+    file = tmp_path / "ticdc.jsonl"
+    file.write_text(json.dumps(message))
+    done = run(project, file, "--source", "shop", "--format", "canal")
+    assert done.exit_code == 0, done.output
+    changes = (project / "models/staging/shop/stg_shop__t_changes.sql").read_text()
+    assert dict(re.findall(r"'(\w+)': '([^']+)'", changes)) == {
+        "id": "int", "paid": "decimal(20,8)", "pieces": "decimal(38,0)", "none": "string", "price": "decimal(8,2)",
+        "rate": "decimal(9,3)",
+    }  # fmt: skip
+    assert re.findall(r"^-- a guess: (.*) \((.*)\)$", changes, re.MULTILINE) == [
+        ("paid, pieces", "the messages name no digits of its decimals"),
+        ("none", "no message has a value"),
+    ]
+
+
+@pytest.mark.usefixtures("spark")
 def test_a_decimal_too_long_for_spark_does_not_cost_the_rows(project: Path, tmp_path: Path) -> None:
     """No type reads a column all of whose values are: it is left out. A column with one such value keeps its type."""
 

@@ -95,6 +95,13 @@ STATEMENTS: dict[str, list[str | None]] = {
         "truncate table if exists orders",
         "lock table orders; truncate orders",
     ],
+    "replaces_rows": [
+        "alter table orders exchange partition p0 with table `old`",
+        "ALTER TABLE orders\n EXCHANGE  SUBPARTITION sp INCLUDING INDEXES",
+        "alter table orders import tablespace",
+        "alter table orders discard tablespace",
+        "/* nightly */ alter table orders import /* it's */ tablespace;",
+    ],
     "changes_rows": [
         "delete from orders",
         "DELETE orders",
@@ -135,6 +142,9 @@ STATEMENTS: dict[str, list[str | None]] = {
         "create table u select * from truncated",
         "alter table orders add truncated int",
         "alter table orders add `truncate` int",
+        "alter table orders add exchange int, drop partition p0",
+        "alter table orders comment 'exchange partition'",
+        "create tablespace import",
         "create table truncated (id int comment 'truncate it')",
         "create table t (ts timestamp default current_timestamp on update current_timestamp)",
         "create table t (id int references orders (id) on delete cascade on update set null)",

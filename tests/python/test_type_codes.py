@@ -22,6 +22,11 @@ bigint|bigint unsigned|binary|bit|char|date|datetime|decimal|decimal unsigned|do
 int unsigned|int unsigned zerofill|json|linestring|longtext|mediumblob|mediumint unsigned|mediumtext|point|set
 time|timestamp|tinyint|tinyint unsigned|varbinary|varchar|year
 """
+# MySQL's other names of types, which Canal copies from CREATE TABLE and ALTER TABLE (MemoryTableMeta).
+CANAL_OF_STATEMENTS = """
+integer|integer unsigned|numeric|numeric unsigned|dec|fixed|real|double precision|double precision unsigned zerofill|bool
+boolean|serial|nchar|nvarchar
+"""
 # Names seen in the schema part of real messages of Debezium 3.5 from MySQL, MariaDB and PostgreSQL.
 DEBEZIUM_SEEN = """
 array boolean bytes double float int16 int32 int64 string struct org.apache.kafka.connect.data.Decimal
@@ -104,6 +109,7 @@ def test_no_cell_can_break_or_bend_a_seed(repository: Path, vendor: str) -> None
     [
         ("canal", [code for line in CANAL_SEEN.strip().split("\n")[1:] for code in line.split("|")]),
         ("canal", CANAL_SEEN.strip().split("\n")[0].split()),
+        ("canal", [code for line in CANAL_OF_STATEMENTS.strip().split("\n") for code in line.split("|")]),
         ("debezium", DEBEZIUM_SEEN.split()),
         ("oms_mysql", OMS_MYSQL_TABLE.split()),
         ("oms_oracle", [code for line in OMS_ORACLE_TABLE.strip().split("\n") for code in line.split("|")]),

@@ -139,7 +139,7 @@
             '__op: not one of c, u, d, r': "event['__op'] not in ('c', 'u', 'd', 'r')",
             'ddl: a TRUNCATE, which has no place in the order of flat rows':
                 "startswith(statement_kind, 'truncate')",
-            'ddl: it changes rows, which the message does not have': "statement_kind = 'changes_rows'",
+            'ddl: it changes rows, which the message does not have': "statement_kind in ('changes_rows', 'replaces_rows')",
         },
         'unexpected_structure': structure,
     } -%}

@@ -25,7 +25,7 @@ _WITH_LENGTHS = {
 }
 _DECIMALS = ("DECIMAL", "NUMERIC", "NUMBER")
 _KAFKA_CONNECT_DECIMAL = re.compile(r"org\.apache\.kafka\.connect\.data\.Decimal\(([0-9]{1,3})\)", re.ASCII)
-_PRECISION_AND_SCALE = re.compile(r"([0-9]{1,3})(?:,([0-9]{1,3}))?", re.ASCII)
+_PRECISION_AND_SCALE = re.compile(r"\s*([0-9]{1,3})\s*(?:,\s*([0-9]{1,3})\s*)?", re.ASCII)
 
 
 class TypeName(NamedTuple):

@@ -202,11 +202,12 @@ struct<
     {%- endif -%}
     {%- set other_shape, bracket = ['a list, as in the dialect flink, not a row', '\\['] if dialect == 'seatunnel'
         else ['an object, as in the dialect seatunnel, not a list of rows', '\\{'] -%}
+    {%- set no_row = is_row ~ ' and coalesce(size(' ~ list ~ '), 0) < 1' -%}
     {{- return(dict(rules, **{
-        'data: no row, and sql has the statement alone; set binlog_format=ROW at the source': is_row
-            ~ " and coalesce(size(message.data), 0) < 1 and statement_kind = 'changes_rows'",
         'data: ' ~ other_shape: is_row ~ " and message.data is null and value rlike r'\"data\"\\s*+:\\s*+" ~ bracket ~ "'",
-        'data: no row': is_row ~ ' and coalesce(size(' ~ list ~ '), 0) < 1',
+        'data: no row, and sql has the statement alone; set binlog_format=ROW at the source': no_row
+            ~ " and statement_kind = 'changes_rows'",
+        'data: no row': no_row,
         ('data' if dialect == 'seatunnel' else 'data[]') ~ ': a row without columns': is_row ~ ' and exists(' ~ list
             ~ ', image -> coalesce(size(image), 0) < 1)',
     })) -}}

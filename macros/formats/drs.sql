@@ -146,7 +146,8 @@ struct<
             ~ spark_cdc._other_rows('message.data', 'message.old'),
         'sql: a statement, and type is a row operation': "message.type in ('INSERT', 'UPDATE', 'DELETE') and trim(message.sql) <> ''",
         'isDdl: false, and type is a DDL': "message.type in ('DDL', 'INIT_DDL') and not coalesce(message.isDdl, true)",
-        'sql: not the TRUNCATE that type says': "message.type = 'TRUNCATE' and statement_kind in ('changes_rows', 'other')",
+        'sql: not the TRUNCATE that type says':
+            "message.type = 'TRUNCATE' and statement_kind in ('changes_rows', 'replaces_rows', 'other')",
     } -%}
     {%- do rules.update(spark_cdc._rules_of_milliseconds('es', 'message.es')) -%}
     {%- do rules.update(spark_cdc._rules_of_names({

@@ -10,7 +10,8 @@
        table, `truncate_of_other_table` if not.
     4. Any other statement with the word TRUNCATE: `truncate_unclear`. This includes a truncate of a partition and a column of
        that name.
-    5. A statement with EXCHANGE PARTITION, IMPORT TABLESPACE or DISCARD TABLESPACE: `replaces_rows`.
+    5. ALTER with EXCHANGE PARTITION, IMPORT or DISCARD of a tablespace, SWITCH TO or PARTITION, CONVERT of a partition or a table:
+       `replaces_rows`.
     6. A statement whose first word changes rows, or that has such a word first after a semicolon: `changes_rows`. A comment at
        such a place that was not cut counts as one.
     7. A text that does not begin like a statement, such as a number, an object or comments alone: `none`. No text is `none`,
@@ -111,9 +112,18 @@ kinds_of_statements as (
     {{- return('(?is)^\\s*(?:CREATE|ALTER)\\s+' ~ between ~ what ~ '\\b.*\\bEND(?:\\s+\\w+)?[\\s;/]*\\z') -}}
 {%- endmacro -%}
 
-{#- MySQL and Oracle put the rows of another table or of a file in the place of those that are there, and log only the statement. -#}
+{#-
+    MySQL, Oracle, SQL Server and MariaDB move all rows of a partition or a file into a table or out of it, and log only the
+    statement. What follows the words tells them from names of tables and from their options.
+-#}
 {%- macro _replaces_rows() -%}
-    {{- return('(?i)\\b(?:EXCHANGE\\s+(?:SUB)?PARTITION|(?:IMPORT|DISCARD)\\s+TABLESPACE)\\b') -}}
+    {%- set words = [
+        'EXCHANGE\\s+(?:SUB)?PARTITION\\b(?!\\s+BY\\b)',
+        '(?:IMPORT|DISCARD)\\s+(?:PARTITION\\b[^;]*)?TABLESPACE\\b(?!\\s+\\w)',
+        'SWITCH\\s+(?:TO|PARTITION)\\b',
+        'CONVERT\\s+(?:PARTITION|TABLE)\\b',
+    ] -%}
+    {{- return('(?i)\\bALTER\\b[^;]*\\b(?:' ~ words | join('|') ~ ')') -}}
 {%- endmacro -%}
 
 {#- MariaDB has a letter in its /*M! */. Nobody knows what an uncut comment holds. -#}
@@ -134,8 +144,8 @@ end
 {%- endmacro -%}
 
 {#-
-    The error of a statement that changes single rows, or that may empty a table and is not plainly a truncate of the message's
-    table; else NULL. As a mere DDL it would leave deleted rows in the target. `path`: the field of the statement.
+    The error of a statement that changes single rows, moves all rows of a partition, or may empty a table and is not plainly a
+    truncate of the message's table; else NULL. As a mere DDL it would leave deleted rows in the target. `path`: the field of the statement.
 -#}
 {%- macro _statement_fault(path, changes_rows=true) -%}
 case statement_kind

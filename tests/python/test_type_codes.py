@@ -22,7 +22,7 @@ bigint|bigint unsigned|binary|bit|char|date|datetime|decimal|decimal unsigned|do
 int unsigned|int unsigned zerofill|json|linestring|longtext|mediumblob|mediumint unsigned|mediumtext|point|set
 time|timestamp|tinyint|tinyint unsigned|varbinary|varchar|year
 """
-# MySQL's other names of types, which Canal copies from CREATE TABLE and ALTER TABLE (MemoryTableMeta).
+# Some of MySQL's other names of types, which Canal copies from CREATE TABLE and ALTER TABLE (MemoryTableMeta).
 CANAL_OF_STATEMENTS = """
 integer|integer unsigned|numeric|numeric unsigned|dec|fixed|real|double precision|double precision unsigned zerofill|bool
 boolean|serial|nchar|nvarchar

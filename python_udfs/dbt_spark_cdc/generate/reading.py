@@ -52,8 +52,8 @@ COLUMNS_OF_A_QUERY = 60
 WITH_OWN_SCALE = ("io.debezium.data.VariableScaleDecimal", "struct")
 # What AWS DMS names a decimal of any digits.
 WITHOUT_DIGITS = "NUMERIC"
-# MySQL means ten digits by it. TiCDC writes the same fields, and leaves the digits of all decimals out.
-BARE_DECIMAL = re.compile(r"(?:decimal|numeric|dec|fixed)(?: unsigned)?(?: zerofill)?", re.IGNORECASE)
+# MySQL means ten digits by it. TiCDC writes the same fields, and mostly leaves the digits of decimals out.
+BARE_DECIMAL = re.compile(r"(?:decimal|numeric|dec|fixed)(?: unsigned(?: zerofill)?)?", re.IGNORECASE)
 OF_TEN_DIGITS, OF_ALL_DIGITS = "decimal(10,0)", "decimal(38,0)"
 # What dbt would run in a YAML file: a name of a message is never code.
 JINJA = re.compile(r"\{[{%#]|^\s*(?:env_var|ref|var|source|doc)\s*\(.+\)\s*$", re.DOTALL)
@@ -519,10 +519,12 @@ def _candidates(
     if row.source_type == WITHOUT_DIGITS and row.declarable == TEXT and is_exact_number(guess):
         yield guess, NO_DIGITS
     if row.declarable == OF_TEN_DIGITS and BARE_DECIMAL.fullmatch(row.source_type):
-        if row["values"] == 0:
-            yield TEXT, ONLY_NULLS
-        elif is_exact_number(guess):
+        if of_statement is not None:
+            yield of_statement, None
+        if is_exact_number(guess):
             yield (OF_ALL_DIGITS if guess == "bigint" else guess), NO_DIGITS
+        yield TEXT, NO_DIGITS if row["values"] else ONLY_NULLS
+        return
     if (
         row.declarable == "double"
         and is_exact_number(guess)

@@ -206,7 +206,7 @@ struct<
     {{- return(dict(rules, **{
         'data: ' ~ other_shape: is_row ~ " and message.data is null and value rlike r'\"data\"\\s*+:\\s*+" ~ bracket ~ "'",
         'data: no row, and sql has the statement alone; set binlog_format=ROW at the source': no_row
-            ~ " and statement_kind = 'changes_rows'",
+            ~ ' and not ' ~ spark_cdc._holds_a_row('message.old') ~ " and statement_kind = 'changes_rows'",
         'data: no row': no_row,
         ('data' if dialect == 'seatunnel' else 'data[]') ~ ': a row without columns': is_row ~ ' and exists(' ~ list
             ~ ', image -> coalesce(size(image), 0) < 1)',

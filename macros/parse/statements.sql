@@ -10,8 +10,8 @@
        table, `truncate_of_other_table` if not.
     4. Any other statement with the word TRUNCATE: `truncate_unclear`. This includes a truncate of a partition and a column of
        that name.
-    5. ALTER with EXCHANGE PARTITION, IMPORT or DISCARD of a tablespace, SWITCH TO or PARTITION, CONVERT of a partition or a table:
-       `replaces_rows`.
+    5. A statement that begins with ALTER, or has it first after a semicolon, and then has EXCHANGE PARTITION, IMPORT or DISCARD of a
+       tablespace, SWITCH TO or PARTITION, CONVERT of a partition or a table: `replaces_rows`.
     6. A statement whose first word changes rows, or that has such a word first after a semicolon: `changes_rows`. A comment at
        such a place that was not cut counts as one.
     7. A text that does not begin like a statement, such as a number, an object or comments alone: `none`. No text is `none`,
@@ -114,16 +114,17 @@ kinds_of_statements as (
 
 {#-
     MySQL, Oracle, SQL Server and MariaDB move all rows of a partition or a file into a table or out of it, and log only the
-    statement. What follows the words tells them from names of tables and from their options.
+    statement. What stands around the words distinguishes them from names of tables and columns.
 -#}
 {%- macro _replaces_rows() -%}
     {%- set words = [
         'EXCHANGE\\s+(?:SUB)?PARTITION\\b(?!\\s+BY\\b)',
-        '(?:IMPORT|DISCARD)\\s+(?:PARTITION\\b[^;]*)?TABLESPACE\\b(?!\\s+\\w)',
-        'SWITCH\\s+(?:TO|PARTITION)\\b',
+        '(?:IMPORT|DISCARD)\\s+(?:PARTITION\\b[^;(=]*)?TABLESPACE\\b(?!\\s*[\\w=])',
+        '(?<!COLUMN\\s)(?<!RENAME\\s)SWITCH\\s+(?:TO|PARTITION)\\b',
         'CONVERT\\s+(?:PARTITION|TABLE)\\b',
     ] -%}
-    {{- return('(?i)\\bALTER\\b[^;]*\\b(?:' ~ words | join('|') ~ ')') -}}
+    {#- Only what comes first may be ALTER: a text of megabytes may have the word thousands of times. -#}
+    {{- return('(?i)(?:^|;)[^A-Z]*(?:M![^A-Z]*)?ALTER\\b[^;]*\\b(?:' ~ words | join('|') ~ ')') -}}
 {%- endmacro -%}
 
 {#- MariaDB has a letter in its /*M! */. Nobody knows what an uncut comment holds. -#}

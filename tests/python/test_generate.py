@@ -1616,25 +1616,33 @@ def test_a_decimal_without_its_digits_has_those_of_its_values(project: Path, tmp
     """Of MySQL it has ten digits, but TiCDC leaves the digits of each decimal out. A blank in them does not count."""
     types = {
         "id": "INTEGER", "paid": "decimal", "pieces": "DECIMAL unsigned", "none": "decimal", "price": "decimal(8, 2)",
-        "rate": "NUMERIC(9,3)",
+        "rate": "NUMERIC(9,3)", "said": "decimal", "less": "decimal", "other": "decimal",
     }  # fmt: skip
-    row = {"id": "1", "paid": "1.2500", "pieces": "12", "none": None, "price": "1.5", "rate": "2.5"}
+    row = {
+        "id": "1", "paid": "1.2500", "pieces": "12", "none": None, "price": "1.5", "rate": "2.5", "said": "3.5", "less": "123.45",
+        "other": "1.5",
+    }  # fmt: skip
     message = {
         "data": [row], "old": None, "database": "shop", "table": "t", "type": "INSERT", "isDdl": False, "sql": "", "es": 1790000000000,
         "ts": 1790000000001, "id": 1, "mysqlType": types, "sqlType": dict.fromkeys(types, 3), "pkNames": ["id"],
     }  # fmt: skip
+    statement = {
+        **message, "data": None, "type": "CREATE", "isDdl": True, "mysqlType": None, "sqlType": None, "pkNames": None,
+        "sql": "create table t (id int primary key, said decimal(12,2), less decimal(4,2), other binary(9))",
+    }  # fmt: skip
     file = tmp_path / "ticdc.jsonl"
-    file.write_text(json.dumps(message))
+    file.write_text("\n".join(map(json.dumps, [statement, message])))
     done = run(project, file, "--source", "shop", "--format", "canal")
     assert done.exit_code == 0, done.output
     changes = (project / "models/staging/shop/stg_shop__t_changes.sql").read_text()
     assert dict(re.findall(r"'(\w+)': '([^']+)'", changes)) == {
         "id": "int", "paid": "decimal(20,8)", "pieces": "decimal(38,0)", "none": "string", "price": "decimal(8,2)",
-        "rate": "decimal(9,3)",
+        "rate": "decimal(9,3)", "said": "decimal(12,2)", "less": "decimal(20,4)", "other": "decimal(20,4)",
     }  # fmt: skip
     assert re.findall(r"^-- a guess: (.*) \((.*)\)$", changes, re.MULTILINE) == [
-        ("paid, pieces", "the messages name no digits of its decimals"),
+        ("paid, pieces, other", "the messages name no digits of its decimals"),
         ("none", "no message has a value"),
+        ("less", "a value does not fit the type that the source names"),
     ]
 
 

@@ -519,11 +519,13 @@ def _candidates(
     if row.source_type == WITHOUT_DIGITS and row.declarable == TEXT and is_exact_number(guess):
         yield guess, NO_DIGITS
     if row.declarable == OF_TEN_DIGITS and BARE_DECIMAL.fullmatch(row.source_type):
-        if of_statement is not None:
+        note = NO_DIGITS if row["values"] else ONLY_NULLS
+        if of_statement is not None and is_exact_number(of_statement):
             yield of_statement, None
+            note = DOES_NOT_FIT
         if is_exact_number(guess):
-            yield (OF_ALL_DIGITS if guess == "bigint" else guess), NO_DIGITS
-        yield TEXT, NO_DIGITS if row["values"] else ONLY_NULLS
+            yield (OF_ALL_DIGITS if guess == "bigint" else guess), note
+        yield TEXT, note
         return
     if (
         row.declarable == "double"

@@ -86,6 +86,6 @@ message_rows as (
         'op': 'string', 'update_part': 'string', 'image': 'map<string,string>', 'before': 'map<string,string>', 'old_key': 'array<string>',
         'complete': 'boolean', 'absent_is_error': 'boolean', 'patches': 'map<string,string>', 'old_key_told_apart': 'boolean',
         'op_columns_of_others': 'array<string>',
-        'in_quotes': 'array<map<string,boolean>>', 'readings': 'array<map<string,string>>',
+        'in_quotes': 'array<array<string>>', 'readings': 'array<map<string,string>>',
     }) -}}
 {%- endmacro -%}

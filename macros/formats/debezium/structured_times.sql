@@ -10,7 +10,7 @@
     followed by its offset if it has one.
 
     Without the schema an object with exactly these fields is one. A time of day in quotes has no reading: a column of texts keeps
-    the text. If the message has both an object and a text under the column's name, the reading is U+FFFD.
+    the text.
 -#}
 {%- macro _debezium_structured_reading(type) -%}
     {%- set in_quotes = 'get(row.in_quotes, place)' -%}
@@ -19,9 +19,8 @@
         case
             when {{ spark_cdc._debezium_structured_is_time_of_day() | indent(16) }}
                 then case
-                    when coalesce({{ type }}, '') = '' and {{ in_quotes }}[name] then null
-                    when (coalesce({{ type }}, '') <> '' or not coalesce(map_contains_key({{ in_quotes }}, name), false))
-                        and {{ spark_cdc._debezium_structured_has_clock() | indent(24) }}
+                    when coalesce({{ type }}, '') = '' and array_contains({{ in_quotes }}, name) then null
+                    when {{ spark_cdc._debezium_structured_has_clock() | indent(24) }}
                         and (structured.hour < 24 or structured.minute = 0 and structured.second = 0 and {{ picoseconds }} = 0)
                         and coalesce(abs(structured.offsetSeconds) <= 64800, true)
                         then concat({{ spark_cdc._debezium_structured_time_of_day() | indent(28) }})

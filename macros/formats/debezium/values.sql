@@ -90,7 +90,7 @@
         {%- endif -%}
         {%- if numbers -%}
             {%- do conditions.append(
-                'arrays_overlap(map_keys(in_quotes[' ~ place ~ ']), array(' ~ spark_cdc._literals(numbers) ~ '))'
+                'arrays_overlap(in_quotes[' ~ place ~ '], array(' ~ spark_cdc._literals(numbers) ~ '))'
             ) -%}
         {%- endif -%}
     {%- endfor -%}

@@ -25,15 +25,17 @@
     {{- return('array(\n    ' ~ texts | join(',\n') | indent(4) ~ '\n)') -}}
 {%- endmacro -%}
 
-{#-
-    Condition on one of these texts: a value in it may be such a text. A text with a point is no bytes, so only a schema that says
-    so makes it one to look at. Digits may be escaped.
--#}
+{#- A text with a point is no bytes, so only a schema that says so makes it one to look at. -#}
+{%- macro _debezium_names_bytes() -%}
+    {{- return('(contains(value, \'"bytes"\') or contains(key, \'"bytes"\'))') -}}
+{%- endmacro -%}
+
+{#- Condition on one of these texts: a value in it may be one to look at. Digits may be escaped. -#}
 {%- macro _debezium_may_have_quotes() -%}
 text rlike r'"(?:[+-]?[0-9]++(?:[eE][+-]?[0-9]++)?|true)"'
 or contains(text, '\\u00')
 or contains(text, '\\"hour\\":')
-or (contains(value, '"bytes"') or contains(key, '"bytes"')) and text rlike r'"(?:{{ spark_cdc._debezium_bare_pattern() }})"'
+or {{ spark_cdc._debezium_names_bytes() }} and text rlike r'"(?:{{ spark_cdc._debezium_bare_pattern() }})"'
 {%- endmacro -%}
 
 {#- JSON with U+FDD0, which is not a character, before each number and each `true` that has no quotes, and quotes around them. -#}
@@ -52,6 +54,7 @@ or (contains(value, '"bytes"') or contains(key, '"bytes"')) and text rlike r'"(?
         transform(
             {{ spark_cdc._outdented(rows) | trim | indent(12) }},
             row -> map_keys(map_filter(row, (name, text) -> text rlike r'^(?:{{ spark_cdc._debezium_bare_pattern() }})\z'
+                    and (not contains(text, '.') or {{ spark_cdc._debezium_names_bytes() }})
                 or startswith(text, '{') and contains(text, '"hour":') and not contains(text, '\uFDD0')))
         )
     {%- endset -%}

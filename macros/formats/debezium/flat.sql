@@ -66,23 +66,12 @@
     {%- set is_row = "(value is null or message_kind = 'rows')" -%}
     {%- set database_of_topic = 'case when ' ~ is_row ~ " and topic like '%.%.%' and coalesce(event['__schema'], event['__source_schema']) "
         ~ "is null then element_at(split(topic, r'\\.'), -2) end" -%}
-    {%- set marked_rows -%}
-        concat(
-            array(if(
-                {{ is_wrapped | trim | indent(8) }},
-                from_json(marked[0], 'payload map<string,string>').payload,
-                from_json(marked[0], 'map<string,string>')
-            )),
-            {{ spark_cdc._debezium_rows_of_marked_keys() | indent(12) }}
-        )
-    {%- endset -%}
     {#- A key that is not JSON after a schema id names a row, too. -#}
     {{- return({
         'event': event,
         'kind': kind,
         'beside_event': {
-            'row_of_key': spark_cdc._debezium_key('key'), 'texts_of_rows': spark_cdc._debezium_texts_of_rows('size(message) = 2'),
-            'quotes': spark_cdc._debezium_quotes(marked_rows),
+            'row_of_key': spark_cdc._debezium_key('key'), 'quotes': spark_cdc._debezium_quotes_of_flat(is_wrapped),
         },
         'kind_of_null': "case when size(row_of_key) > 0 then 'rows' else 'tombstone' end",
         'error_of_null': "case when (startswith(ltrim(key), '{') or startswith(key, '\\u0000')) and row_of_key is null then "

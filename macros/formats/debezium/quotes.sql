@@ -9,33 +9,19 @@
 {%- endmacro -%}
 
 {#-
-    The texts of a message that hold rows: the value, the key, and the key before in a header. The value needs no schema here;
-    `is_wrapped` is the condition that it has no rows beside its payload.
+    Condition on `text`, which has rows: a value in it may be one to look at. Digits may be escaped. The text may be in quotes itself:
+    a key may be a JSON text.
 -#}
-{%- macro _debezium_texts_of_rows(is_wrapped) -%}
-    {%- set payload = "',\"payload\":{'" -%}
-    {%- set without_schema -%}
-        if(
-            {{ is_wrapped }} and startswith(value, '{"schema":{"type":') and contains(value, {{ payload }}),
-            concat('{', substring(value, instr(value, {{ payload }}) + 1)),
-            value
-        )
-    {%- endset -%}
-    {%- set texts = [spark_cdc._outdented(without_schema), 'key', spark_cdc._debezium_old_key()] -%}
-    {{- return('array(\n    ' ~ texts | join(',\n') | indent(4) ~ '\n)') -}}
+{%- macro _debezium_may_have_quotes() -%}
+text rlike r'"(?:[+-]?[0-9]++(?:[eE][+-]?[0-9]++)?|true)\\?"'
+or contains(text, '\\u00')
+or contains(text, '\\"hour\\":')
+or {{ spark_cdc._debezium_names_bytes() }} and text rlike r'"(?:{{ spark_cdc._debezium_bare_pattern() }})\\?"'
 {%- endmacro -%}
 
 {#- A text with a point is no bytes, so only a schema that says so makes it one to look at. -#}
 {%- macro _debezium_names_bytes() -%}
     {{- return('(contains(value, \'"bytes"\') or contains(key, \'"bytes"\'))') -}}
-{%- endmacro -%}
-
-{#- Condition on one of these texts: a value in it may be one to look at. Digits may be escaped. -#}
-{%- macro _debezium_may_have_quotes() -%}
-text rlike r'"(?:[+-]?[0-9]++(?:[eE][+-]?[0-9]++)?|true)"'
-or contains(text, '\\u00')
-or contains(text, '\\"hour\\":')
-or {{ spark_cdc._debezium_names_bytes() }} and text rlike r'"(?:{{ spark_cdc._debezium_bare_pattern() }})"'
 {%- endmacro -%}
 
 {#- JSON with U+FDD0, which is not a character, before each number and each `true` that has no quotes, and quotes around them. -#}
@@ -46,23 +32,38 @@ or {{ spark_cdc._debezium_names_bytes() }} and text rlike r'"(?:{{ spark_cdc._de
 
 {#-
     Of each row of a message the columns whose text reads as a number, as `true`, or as a structured time of day, but has quotes. The
-    list is NULL if the message has none. `rows` is a list over `marked`, the marked texts of the message: what has no mark there
-    had quotes. `texts_of_rows`: see `_debezium_texts_of_rows`.
+    list is NULL if the message has none.
+
+    `searched` is SQL: the text of the value in which a search decides whether there are any. `text` is the value without its schema.
+    `rows` is a list over `marked`: this text, the key, and the key before in a header, all marked. What has no mark there had
+    quotes.
 -#}
-{%- macro _debezium_quotes(rows) -%}
+{%- macro _debezium_quotes(searched, text, rows) -%}
+    {%- set keys = 'key,\n' ~ spark_cdc._debezium_old_key() -%}
+    {%- set marked -%}
+        transform(
+            array(
+                {{ text | indent(16) }},
+                {{ keys | indent(16) }}
+            ),
+            text -> {{ spark_cdc._debezium_marked('text') | indent(12) }}
+        )
+    {%- endset -%}
     {%- set names -%}
         transform(
             {{ spark_cdc._outdented(rows) | trim | indent(12) }},
             row -> map_keys(map_filter(row, (name, text) -> text rlike r'^(?:{{ spark_cdc._debezium_bare_pattern() }})\z'
                     and (not contains(text, '.') or {{ spark_cdc._debezium_names_bytes() }})
-                or startswith(text, '{') and contains(text, '"hour":') and not contains(text, '\uFDD0')))
+                or startswith(text, '{') and text rlike r'"hour":-?[0-9]'))
         )
     {%- endset -%}
-    {%- set marked = 'transform(texts_of_rows, text -> ' ~ spark_cdc._debezium_marked('text') ~ ')' -%}
     {%- set found -%}
         case
             when exists(
-                texts_of_rows,
+                array(
+                    {{ searched | indent(20) }},
+                    {{ keys | indent(20) }}
+                ),
                 text -> {{ spark_cdc._debezium_may_have_quotes() | indent(20) }}
             )
                 then {{ spark_cdc._let('marked', marked, names) | indent(16) }}
@@ -71,28 +72,49 @@ or {{ spark_cdc._debezium_names_bytes() }} and text rlike r'"(?:{{ spark_cdc._de
     {{- return(spark_cdc._outdented(found)) -}}
 {%- endmacro -%}
 
-{#- Of an event: the rows before and after it, the columns of the Kafka key, and those of the key in a header. -#}
+{#-
+    Of an event: the rows before and after it, the columns of the Kafka key, and those of the key in a header. The search leaves the
+    schema out. It begins at the first `payload` of the message, which the event's own cannot precede.
+-#}
 {%- macro _debezium_quotes_of_event() -%}
+    {%- set searched -%}
+        if(
+            message.payload is not null and startswith(value, '{"schema":{"type":') and not contains(value, '\\u00')
+                and instr(value, '"payload"') = instr(value, ',"payload":{') + 1,
+            substring(value, instr(value, ',"payload":{')),
+            value
+        )
+    {%- endset -%}
     {%- set rows -%}
         concat(
             array(
-                {%- for name in ['before', 'after'] %}
-                coalesce(
-                    from_json(marked[0], 'payload struct<{{ name }}: map<string,string>>').payload.{{ name }},
-                    from_json(marked[0], '{{ name }} map<string,string>').{{ name }}
-                ){{ ',' if not loop.last }}
-                {%- endfor %}
+                from_json(marked[0], 'before map<string,string>').before,
+                from_json(marked[0], 'after map<string,string>').after
             ),
             {{ spark_cdc._debezium_rows_of_marked_keys() | indent(12) }}
         )
     {%- endset -%}
-    {{- return(spark_cdc._debezium_quotes(rows)) -}}
+    {%- set text = "coalesce(if(message.payload is not null, get_json_object(value, '$.payload'), null), value)" -%}
+    {{- return(spark_cdc._debezium_quotes(spark_cdc._outdented(searched), text, rows)) -}}
 {%- endmacro -%}
 
+{#- Of a flat record, whose `message` is a map of texts: its row, and the columns of its key. -#}
+{%- macro _debezium_quotes_of_flat(is_wrapped) -%}
+    {%- set rows -%}
+        concat(
+            array(from_json(marked[0], 'map<string,string>')),
+            {{ spark_cdc._debezium_rows_of_marked_keys() | indent(12) }}
+        )
+    {%- endset -%}
+    {%- set text = "if(\n    " ~ is_wrapped | trim | indent(4) ~ ",\n    message['payload'], value\n)" -%}
+    {{- return(spark_cdc._debezium_quotes(text, text, rows)) -}}
+{%- endmacro -%}
+
+{#- A payload that is a JSON text has no marks yet. -#}
 {%- macro _debezium_rows_of_marked_keys() -%}
 transform(
     transform(slice(marked, 2, 2), text -> from_json(text, 'map<string,string>')),
-    columns -> {{ spark_cdc._debezium_columns_of_key('columns') | indent(4) }}
+    columns -> {{ spark_cdc._debezium_columns_of_key('columns', spark_cdc._debezium_marked("columns['payload']")) | indent(4) }}
 )
 {%- endmacro -%}
 

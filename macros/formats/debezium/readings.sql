@@ -6,7 +6,7 @@
 {#-
     SQL over `exact`, the row and the row before, and `column_types`: for both a map of column -> the value's reading. The reading
     of decimals and bits is a number, that of a time of day or of a structured time is as databases write it. It is U+FFFD for
-    decimals, bits and times of day that cannot be read, and for an object that may be a time of day or a text.
+    decimals, bits and times of day that cannot be read.
 -#}
 {%- macro _debezium_readings() -%}
     {%- set readings -%}
@@ -62,7 +62,7 @@ or exists(rows, row -> exists(map_values(row.image), text -> startswith(text, '{
             when {{ type }} in ({{ spark_cdc._literals(spark_cdc._debezium_times_of_day()) }})
                 then coalesce({{ spark_cdc._time_of_day('text', spark_cdc._outdented(per_second) | indent(12)) | indent(16) }}, '\uFFFD')
             when ({{ type }} = 'io.debezium.data.Bits' or {{ is_decimal }})
-                and coalesce({{ spark_cdc._debezium_is_bare('get(row.in_quotes, place)') | indent(16) }}, true)
+                and {{ spark_cdc._debezium_is_bare('get(row.in_quotes, place)') | indent(16) }}
                 then null
             when {{ type }} = 'io.debezium.data.Bits'
                 then coalesce({{ spark_cdc._unsigned_integer('text', 'bits') | indent(16) }}, '\uFFFD')

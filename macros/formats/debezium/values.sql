@@ -382,14 +382,14 @@
 
 {#-
     A decimal that the column declares to be base64, with the column's scale. If the schema has another scale, one of the two is
-    wrong. Without the schema nothing shows whether a text with a point has quotes: see `_debezium_may_have_quotes`.
+    wrong. Without the schema nothing shows whether a text with a point has quotes: see `_debezium_names_bytes`.
 -#}
 {%- macro _debezium_decimal_from_base64(column) -%}
     {%- set scale_of_type = spark_cdc._debezium_scale('known.type') -%}
     {%- set plain -%}
         case
             when known.is_bare then case when not (known.type = '' and contains(text, '.')) then text end
-            when not known.is_bare and (not known.is_decimal or {{ scale_of_type }} = '{{ column.scale }}')
+            when not known.is_decimal or {{ scale_of_type }} = '{{ column.scale }}'
                 then {{ spark_cdc._debezium_decimal_of('text', "'" ~ column.scale ~ "'") | indent(16) }}
         end
     {%- endset -%}

@@ -92,8 +92,11 @@
     {%- endset -%}
     {#- A message of the operation m, which a program wrote into the log, is of no table. -#}
     {%- set beside_event = dict(
-        rows_of_keys=spark_cdc._debezium_rows_of_keys(), connector="case when not event.op <=> 'm' then event.source.connector end",
-        quotes=spark_cdc._debezium_quotes_of_event()
+        {
+            'rows_of_keys': spark_cdc._debezium_rows_of_keys(),
+            'connector': "case when not event.op <=> 'm' then event.source.connector end",
+        },
+        **spark_cdc._debezium_quotes_of_event()
     ) -%}
     {%- if not is_cloudcanal -%}
         {%- set beside_event = dict(beside_event, **spark_cdc._debezium_known_rows()) -%}
@@ -315,8 +318,7 @@ end
     {%- endset -%}
     {%- set columns -%}
         case
-            when read.is_read and read.broken is null
-                then {{ spark_cdc._debezium_columns_of_key('read.key', "read.key['payload']") | indent(16) }}
+            when read.is_read and read.broken is null then {{ spark_cdc._debezium_columns_of_key('read.key') | indent(16) }}
         end
     {%- endset -%}
     {%- set exact_columns = 'if(' ~ may_be_rewritten ~ ', ' ~ spark_cdc._unquoted_image('columns') ~ ', columns)' -%}
@@ -327,15 +329,12 @@ case
 end
 {%- endmacro -%}
 
-{#-
-    The columns in what a key has at its root: those of its `payload`, if the converter writes the key with one. `payload` is SQL:
-    the text of it.
--#}
-{%- macro _debezium_columns_of_key(root, payload) -%}
+{#- The columns in what a key has at its root: those of its `payload`, if the converter writes the key with one. -#}
+{%- macro _debezium_columns_of_key(root) -%}
 if(
     map_contains_key({{ root }}, 'payload') and size({{ root }}) = if(map_contains_key({{ root }}, 'schema'), 2, 1)
         and coalesce(startswith({{ root }}['payload'], '{'), true),
-    coalesce(from_json({{ payload }}, 'map<string,string>'), map()),
+    coalesce(from_json({{ root }}['payload'], 'map<string,string>'), map()),
     {{ root }}
 )
 {%- endmacro -%}

@@ -70,9 +70,7 @@
     {{- return({
         'event': event,
         'kind': kind,
-        'beside_event': {
-            'row_of_key': spark_cdc._debezium_key('key'), 'quotes': spark_cdc._debezium_quotes_of_flat(is_wrapped),
-        },
+        'beside_event': dict({'row_of_key': spark_cdc._debezium_key('key')}, **spark_cdc._debezium_quotes_of_flat(is_wrapped)),
         'kind_of_null': "case when size(row_of_key) > 0 then 'rows' else 'tombstone' end",
         'error_of_null': "case when (startswith(ltrim(key), '{') or startswith(key, '\\u0000')) and row_of_key is null then "
             ~ spark_cdc._error('key_missing', 'key: not a row of a key as the JSON converter writes it') ~ ' end',

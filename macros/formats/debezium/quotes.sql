@@ -31,33 +31,15 @@ or {{ spark_cdc._debezium_names_bytes() }} and text rlike r'"(?:{{ spark_cdc._de
 {%- endmacro -%}
 
 {#-
-    Of each row of a message the columns whose text reads as a number, as `true`, or as a structured time of day, but has quotes. The
-    list is NULL if the message has none.
+    Two columns beside the event. `marked`: the texts of the message that have rows, marked; NULL if no row has such a value. `quotes`:
+    of each row the columns whose text reads as a number, as `true`, or as a structured time of day, but has quotes.
 
     `searched` is SQL: the text of the value in which a search decides whether there are any. `text` is the value without its schema.
-    `rows` is a list over `marked`: this text, the key, and the key before in a header, all marked. What has no mark there had
-    quotes.
+    `rows` is a list over `marked`: this text, the key, and the key before in a header. What has no mark there had quotes.
 -#}
 {%- macro _debezium_quotes(searched, text, rows) -%}
     {%- set keys = 'key,\n' ~ spark_cdc._debezium_old_key() -%}
     {%- set marked -%}
-        transform(
-            array(
-                {{ text | indent(16) }},
-                {{ keys | indent(16) }}
-            ),
-            text -> {{ spark_cdc._debezium_marked('text') | indent(12) }}
-        )
-    {%- endset -%}
-    {%- set names -%}
-        transform(
-            {{ spark_cdc._outdented(rows) | trim | indent(12) }},
-            row -> map_keys(map_filter(row, (name, text) -> text rlike r'^(?:{{ spark_cdc._debezium_bare_pattern() }})\z'
-                    and (not contains(text, '.') or {{ spark_cdc._debezium_names_bytes() }})
-                or startswith(text, '{') and text rlike r'"hour":-?[0-9]'))
-        )
-    {%- endset -%}
-    {%- set found -%}
         case
             when exists(
                 array(
@@ -66,10 +48,24 @@ or {{ spark_cdc._debezium_names_bytes() }} and text rlike r'"(?:{{ spark_cdc._de
                 ),
                 text -> {{ spark_cdc._debezium_may_have_quotes() | indent(20) }}
             )
-                then {{ spark_cdc._let('marked', marked, names) | indent(16) }}
+                then transform(
+                    array(
+                        {{ text | indent(24) }},
+                        {{ keys | indent(24) }}
+                    ),
+                    text -> {{ spark_cdc._debezium_marked('text') | indent(20) }}
+                )
         end
     {%- endset -%}
-    {{- return(spark_cdc._outdented(found)) -}}
+    {%- set quotes -%}
+        case when marked is not null then transform(
+            {{ spark_cdc._outdented(rows) | trim | indent(12) }},
+            row -> map_keys(map_filter(row, (name, text) -> text rlike r'^(?:{{ spark_cdc._debezium_bare_pattern() }})\z'
+                    and (not contains(text, '.') or {{ spark_cdc._debezium_names_bytes() }})
+                or startswith(text, '{') and text rlike r'"hour":-?[0-9]'))
+        ) end
+    {%- endset -%}
+    {{- return({'marked': spark_cdc._outdented(marked), 'quotes': quotes | trim}) -}}
 {%- endmacro -%}
 
 {#-
@@ -86,11 +82,9 @@ or {{ spark_cdc._debezium_names_bytes() }} and text rlike r'"(?:{{ spark_cdc._de
         )
     {%- endset -%}
     {%- set rows -%}
-        concat(
-            array(
-                from_json(marked[0], 'before map<string,string>').before,
-                from_json(marked[0], 'after map<string,string>').after
-            ),
+        array(
+            from_json(marked[0], 'before map<string,string>').before,
+            from_json(marked[0], 'after map<string,string>').after,
             {{ spark_cdc._debezium_rows_of_marked_keys() | indent(12) }}
         )
     {%- endset -%}
@@ -101,8 +95,8 @@ or {{ spark_cdc._debezium_names_bytes() }} and text rlike r'"(?:{{ spark_cdc._de
 {#- Of a flat record, whose `message` is a map of texts: its row, and the columns of its key. -#}
 {%- macro _debezium_quotes_of_flat(is_wrapped) -%}
     {%- set rows -%}
-        concat(
-            array(from_json(marked[0], 'map<string,string>')),
+        array(
+            from_json(marked[0], 'map<string,string>'),
             {{ spark_cdc._debezium_rows_of_marked_keys() | indent(12) }}
         )
     {%- endset -%}
@@ -110,12 +104,28 @@ or {{ spark_cdc._debezium_names_bytes() }} and text rlike r'"(?:{{ spark_cdc._de
     {{- return(spark_cdc._debezium_quotes(text, text, rows)) -}}
 {%- endmacro -%}
 
-{#- A payload that is a JSON text has no marks yet. -#}
+{#-
+    The rows of both keys, as `_debezium_columns_of_key` has them, without a lambda: Spark's analyzer would go over the statement more
+    often. A payload that is a JSON text has no marks yet.
+-#}
 {%- macro _debezium_rows_of_marked_keys() -%}
-transform(
-    transform(slice(marked, 2, 2), text -> from_json(text, 'map<string,string>')),
-    columns -> {{ spark_cdc._debezium_columns_of_key('columns', spark_cdc._debezium_marked("columns['payload']")) | indent(4) }}
-)
+    {%- set rows = [] -%}
+    {%- for place in [1, 2] -%}
+        {%- set key = 'marked[' ~ place ~ ']' -%}
+        {%- set payload = 'from_json(' ~ key ~ ", 'payload string').payload" -%}
+        {%- set row -%}
+            coalesce(
+                if(
+                    array_sort(json_object_keys({{ key }})) in (array('payload'), array('payload', 'schema')),
+                    from_json({{ spark_cdc._debezium_marked(payload) }}, 'map<string,string>'),
+                    null
+                ),
+                from_json({{ key }}, 'map<string,string>')
+            )
+        {%- endset -%}
+        {%- do rows.append(spark_cdc._outdented(row)) -%}
+    {%- endfor -%}
+    {{- return(rows | join(',\n')) -}}
 {%- endmacro -%}
 
 {#- Condition on the `text` of the column `name`: it has no quotes in the message, as a number, `true` and an object have none. -#}

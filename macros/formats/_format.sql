@@ -135,7 +135,7 @@
               column, and on its quotes: `<format>_plain_text` makes it plain where `<format>_may_not_be_plain`. In other formats
               a number without quotes is never bytes
     in_quotes of a format with `plain_text`, for `image` and `before` a list each: the columns whose text reads as a number, as
-              `true` or as an object, but has quotes in the message; of numbers only those that matter to the format
+              `true` or as an object, but has quotes in the message. A format may leave out numbers whose quotes do not matter
     readings  of a format with `plain_text`, for `image` and `before` a map<string,string> each: the values in an encoding that the
               message shows, read; U+FFFD if such a value cannot be read. SQL over `exact`, the list of these two, over `row` and
               the message's columns. Only messages that meet the condition `may_have_readings` have them

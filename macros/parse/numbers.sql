@@ -49,9 +49,13 @@ regexp_replace(
     each text as a whole, which takes half as long as one choice for each piece.
 -#}
 {%- macro _whole_numbers_and_texts() -%}
-    {%- set text = '"[^"\\\\]*+(?:\\\\.[^"\\\\]*+)*+"' -%}
     {%- set integer = "(?!-0(?![0-9.eE]))-?(?:0|[1-9][0-9]*+)(?![0-9.eE+-])" -%}
-    {{- return('[^"0-9-]*+(?:(?:' ~ text ~ '|' ~ integer ~ ')[^"0-9-]*+)*+') -}}
+    {{- return('[^"0-9-]*+(?:(?:' ~ spark_cdc._text_pattern() ~ '|' ~ integer ~ ')[^"0-9-]*+)*+') -}}
+{%- endmacro -%}
+
+{#- Pattern of a JSON text with its quotes. -#}
+{%- macro _text_pattern() -%}
+    {{- return('"[^"\\\\]*+(?:\\\\.[^"\\\\]*+)*+"') -}}
 {%- endmacro -%}
 
 {#-

@@ -316,9 +316,14 @@ end
             map('columnNameOfCorruptRecord', 'broken', 'allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false')
         )
     {%- endset -%}
+    {%- set payload = "read.key['payload']" -%}
     {%- set columns -%}
         case
-            when read.is_read and read.broken is null then {{ spark_cdc._debezium_columns_of_key('read.key') | indent(16) }}
+            when not coalesce(read.is_read and read.broken is null, false) then null
+            when map_contains_key(read.key, 'payload') and size(read.key) = if(map_contains_key(read.key, 'schema'), 2, 1)
+                and coalesce(startswith({{ payload }}, '{'), true)
+                then coalesce(from_json({{ payload }}, 'map<string,string>'), map())
+            else read.key
         end
     {%- endset -%}
     {%- set exact_columns = 'if(' ~ may_be_rewritten ~ ', ' ~ spark_cdc._unquoted_image('columns') ~ ', columns)' -%}
@@ -327,16 +332,6 @@ case
     when {{ spark_cdc._ends_with_its_object(text, spark_cdc._names_and_mark(text)) | indent(4) }}
         then {{ spark_cdc._let('read', read, spark_cdc._let('columns', columns, exact_columns)) | indent(8) }}
 end
-{%- endmacro -%}
-
-{#- The columns in what a key has at its root: those of its `payload`, if the converter writes the key with one. -#}
-{%- macro _debezium_columns_of_key(root) -%}
-if(
-    map_contains_key({{ root }}, 'payload') and size({{ root }}) = if(map_contains_key({{ root }}, 'schema'), 2, 1)
-        and coalesce(startswith({{ root }}['payload'], '{'), true),
-    coalesce(from_json({{ root }}['payload'], 'map<string,string>'), map()),
-    {{ root }}
-)
 {%- endmacro -%}
 
 {#- Headers of the second part of a key change (there is one such header), and the key before in them. -#}

@@ -26,13 +26,13 @@ or {{ spark_cdc._debezium_names_bytes() }} and text rlike r'"(?:{{ spark_cdc._de
 
 {#- JSON with U+FDD0, which is not a character, before each number and each `true` that has no quotes, and quotes around them. -#}
 {%- macro _debezium_marked(text) -%}
-    {%- set before = '[^"0-9t-]*+(?:"[^"\\\\]*+(?:\\\\.[^"\\\\]*+)*+"[^"0-9t-]*+)*+' -%}
+    {%- set before = '[^"0-9t-]*+(?:' ~ spark_cdc._text_pattern() ~ '[^"0-9t-]*+)*+' -%}
     {{- return('regexp_replace(' ~ text ~ ", r'(?s)\\G(" ~ before ~ ")(-?[0-9][0-9.eE+-]*+|true)', '$1\"\\uFDD0$2\"')") -}}
 {%- endmacro -%}
 
 {#-
-    Two columns beside the event. `marked`: the texts of the message that have rows, marked; NULL if no row has such a value. `quotes`:
-    of each row the columns whose text reads as a number, as `true`, or as a structured time of day, but has quotes.
+    Two columns of a message. `marked` has its texts that have rows, marked; it is NULL if a search finds no such value in them.
+    `quotes` has for each row the columns whose text reads as a number, as `true`, or as a structured time of day, but has quotes.
 
     `searched` is SQL: the text of the value in which a search decides whether there are any. `text` is the value without its schema.
     `rows` is a list over `marked`: this text, the key, and the key before in a header. What has no mark there had quotes.
@@ -88,7 +88,7 @@ or {{ spark_cdc._debezium_names_bytes() }} and text rlike r'"(?:{{ spark_cdc._de
             {{ spark_cdc._debezium_rows_of_marked_keys() | indent(12) }}
         )
     {%- endset -%}
-    {%- set text = "coalesce(if(message.payload is not null, get_json_object(value, '$.payload'), null), value)" -%}
+    {%- set text = "if(message.payload is null, value, get_json_object(value, '$.payload'))" -%}
     {{- return(spark_cdc._debezium_quotes(spark_cdc._outdented(searched), text, rows)) -}}
 {%- endmacro -%}
 
@@ -105,8 +105,8 @@ or {{ spark_cdc._debezium_names_bytes() }} and text rlike r'"(?:{{ spark_cdc._de
 {%- endmacro -%}
 
 {#-
-    The rows of both keys, as `_debezium_columns_of_key` has them, without a lambda: Spark's analyzer would go over the statement more
-    often. A payload that is a JSON text has no marks yet.
+    The rows of both keys, as `_debezium_key` has them, without a lambda: Spark's analyzer would go over the statement more often. A
+    payload that is a JSON text has no marks yet.
 -#}
 {%- macro _debezium_rows_of_marked_keys() -%}
     {%- set rows = [] -%}
